@@ -1,0 +1,236 @@
+"""What an agent.yaml may say, as pydantic models; every key here has an effect or is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    SerializeAsAny,
+    StringConstraints,
+    model_validator,
+)
+
+NonBlank: TypeAlias = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+Seconds: TypeAlias = Annotated[float, Field(gt=0, le=86_400)]
+
+
+class Strict(BaseModel):
+    """Refuses keys it does not know; immutable once validated."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ModelConfig(Strict):
+    """``model:`` the language model.
+
+    Attributes:
+        provider: Decides the backend, unless ``backend:`` names one.
+        name: The provider's name of the model.
+        temperature: 0.0 to 2.0; None leaves it to the provider.
+        max_tokens: The most tokens of one answer; None leaves it to the provider.
+        top_p: Nucleus sampling, 0.0 to 1.0.
+        endpoint: Base URL of the API, where it is not the provider's own.
+        api_key: The key; otherwise the provider's environment variable is read.
+        api_version: API version, for providers that have one.
+        auth_provider: How the Claude backend authenticates.
+    """
+
+    provider: NonBlank
+    name: NonBlank
+    temperature: float | None = Field(default=None, ge=0, le=2)
+    max_tokens: int | None = Field(default=None, gt=0)
+    top_p: float | None = Field(default=None, ge=0, le=1)
+    endpoint: NonBlank | None = None
+    api_key: SecretStr | None = None
+    api_version: NonBlank | None = None
+    auth_provider: Literal["api_key", "oauth_token"] | None = None
+
+
+class EmbeddingProviderConfig(Strict):
+    """``embedding_provider:`` who turns text into vectors.
+
+    Attributes:
+        provider: ``local`` needs no key and no network; others are embedding services.
+        name: The provider's name of the embedding model.
+        endpoint: Base URL of the API, where it is not the provider's own.
+        api_key: The key; otherwise the provider's environment variable is read.
+        api_version: API version, for providers that have one.
+        dimensions: Length of the vectors, for models that can shorten them.
+    """
+
+    provider: NonBlank = "local"
+    name: NonBlank | None = None
+    endpoint: NonBlank | None = None
+    api_key: SecretStr | None = None
+    api_version: NonBlank | None = None
+    dimensions: int | None = Field(default=None, gt=0)
+
+
+class Instructions(Strict):
+    """``instructions:`` the system prompt, inline or in a file; exactly one of the two."""
+
+    inline: NonBlank | None = None
+    file: NonBlank | None = None
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> Instructions:
+        if (self.inline is None) == (self.file is None):
+            raise ValueError("give either 'inline' or 'file', not both and not neither")
+        return self
+
+
+class ExecutionConfig(Strict):
+    """``execution:`` limits of a turn.
+
+    Attributes:
+        llm_timeout: Seconds one turn may take, tools included.
+        max_retries: How often a request that the provider refused for its own reasons (429,
+            5xx, overloaded) is sent again.
+    """
+
+    llm_timeout: Seconds = 120.0
+    max_retries: int = Field(default=3, ge=0, le=10)
+
+
+class ToolConfig(Strict):
+    """What every tool may say, whatever its type; plugins subclass it.
+
+    Attributes:
+        type: The tag that selects the tool type.
+        name: What the model's tool is named after.
+        description: What the model reads to decide whether to call the tool.
+        timeout: Seconds one call may take.
+        max_result_chars: The most characters of a result that reach the model; the cut is marked.
+        concurrency: How many calls of this tool run at once.
+        on_error: ``continue`` tells the model and goes on; ``fail`` ends the run.
+    """
+
+    type: str
+    name: NonBlank
+    description: NonBlank
+    timeout: Seconds = 60.0
+    max_result_chars: int = Field(default=100_000, ge=100, le=1_000_000)
+    concurrency: int = Field(default=4, ge=1, le=64)
+    on_error: Literal["continue", "fail"] = "continue"
+
+
+class VectorstoreTool(ToolConfig):
+    """``type: vectorstore``: search over a folder of documents.
+
+    Attributes:
+        source: A ``.md`` or ``.txt`` file, or a folder of them, relative to agent.yaml.
+        chunk_size: Tokens of one chunk at most.
+        chunk_overlap: Tokens a chunk repeats from the one before it.
+        top_k: Passages returned at most.
+        min_similarity_score: Passages below this score (0.0 to 1.0) are left out.
+    """
+
+    type: Literal["vectorstore"] = "vectorstore"
+    source: NonBlank
+    chunk_size: int = Field(default=200, ge=16, le=8_192)
+    chunk_overlap: int = Field(default=30, ge=0, le=4_096)
+    top_k: int = Field(default=5, ge=1, le=100)
+    min_similarity_score: float | None = Field(default=None, ge=0, le=1)
+
+    @model_validator(mode="after")
+    def _overlap_is_smaller(self) -> VectorstoreTool:
+        if self.chunk_overlap >= self.chunk_size:
+            raise ValueError(
+                f"chunk_overlap ({self.chunk_overlap}) must be smaller than "
+                f"chunk_size ({self.chunk_size})"
+            )
+        return self
+
+
+class HierarchicalDocumentToolConfig(ToolConfig):
+    """``type: hierarchical_document``: search that keeps the structure of documents."""
+
+    type: Literal["hierarchical_document"] = "hierarchical_document"
+    source: NonBlank
+
+
+class FunctionTool(ToolConfig):
+    """``type: function``: a Python function in a file."""
+
+    type: Literal["function"] = "function"
+    file: NonBlank
+    function: NonBlank
+
+
+class MCPTool(ToolConfig):
+    """``type: mcp``: the tools of an MCP server."""
+
+    type: Literal["mcp"] = "mcp"
+    command: NonBlank | None = None
+    url: NonBlank | None = None
+
+
+class PromptTool(ToolConfig):
+    """``type: prompt``: a prompt template the model can call."""
+
+    type: Literal["prompt"] = "prompt"
+    template: NonBlank | None = None
+    file: NonBlank | None = None
+
+
+ToolUnion: TypeAlias = (
+    VectorstoreTool | HierarchicalDocumentToolConfig | FunctionTool | MCPTool | PromptTool
+)
+
+
+class PluginsConfig(Strict):
+    """``plugins:`` which plugins this agent may load, by distribution or entry-point name.
+
+    Attributes:
+        allow: If given, only these are loaded, beside the defaults.
+        block: These are never loaded.
+    """
+
+    allow: tuple[NonBlank, ...] | None = None
+    block: tuple[NonBlank, ...] = ()
+
+
+class Agent(Strict):
+    """A validated agent.
+
+    Attributes:
+        name: What the agent is called.
+        description: What it is for.
+        model: The language model.
+        instructions: The system prompt.
+        tools: The agent's tools; each item is the config class of its tool type.
+        embedding_provider: Who makes the vectors of the search tools; None means ``local``.
+        execution: Limits of a turn.
+        backend: Name of the backend, where the model's provider is not to decide.
+        plugins: Which plugins may load.
+        settings: The blocks that belong to a backend, by their key, e.g. ``claude``.
+        base_dir: The folder that relative paths start from: that of agent.yaml.
+    """
+
+    name: NonBlank
+    description: str | None = None
+    model: ModelConfig
+    instructions: Instructions
+    tools: tuple[SerializeAsAny[ToolConfig], ...] = ()
+    embedding_provider: EmbeddingProviderConfig | None = None
+    execution: ExecutionConfig = ExecutionConfig()
+    backend: NonBlank | None = None
+    plugins: PluginsConfig = PluginsConfig()
+    settings: dict[str, SerializeAsAny[BaseModel]] = Field(default_factory=dict)
+    base_dir: Path = Path()
+
+    def system_prompt(self) -> str:
+        """The text of the instructions, read from their file where they name one."""
+        if self.instructions.inline is not None:
+            return self.instructions.inline
+        path = self.base_dir / (self.instructions.file or "")
+        return path.read_text(encoding="utf-8").strip()
+
+    def settings_for(self, key: str, default: Any) -> Any:
+        """The validated block ``key``, or ``default`` where the agent has none."""
+        return self.settings.get(key, default)

@@ -1,0 +1,137 @@
+"""The whole plugin API: two hooks, and the descriptions they return.
+
+A plugin is a module (or object) named by an entry point of the group ``holodeck``. It may define
+
+    HOLODECK_API = 1          # the version of this page it was written for
+
+    @hookimpl
+    def holodeck_register_backend(): ...
+
+    @hookimpl
+    def holodeck_adapt_tool(): ...
+
+Both hooks take nothing and return frozen descriptions, so that listing plugins runs no tool code
+and opens no connection. Wherever a description takes a callable or a class, it also takes an
+import string ``"package.module:attribute"``, so that heavy libraries load only when used.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import pluggy
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from holodeck_backend_claude.config import Agent, ToolConfig
+    from holodeck_backend_claude.contract import AgentBackend, AskModel, ToolAdapter
+    from holodeck_backend_claude.registry import Registry
+    from holodeck_backend_claude.retrieval import Embedder
+
+PROJECT = "holodeck"
+ENTRY_POINT_GROUP = "holodeck"
+API_VERSION = 1
+
+hookspec = pluggy.HookspecMarker(PROJECT)
+hookimpl = pluggy.HookimplMarker(PROJECT)
+
+ImportString: TypeAlias = str
+"""``"package.module:attribute"``, resolved when the thing is first used."""
+
+
+@dataclass(frozen=True)
+class ToolContext:
+    """What a tool type is given when it opens one tool.
+
+    Attributes:
+        base_dir: The folder of agent.yaml; relative paths start here.
+        cache_dir: A private folder of this tool below ``.holodeck/``; made by whoever writes first.
+        embeddings: Makes the agent's embedder when first called; None where there is none
+            (keyword search is then what is left).
+        ask_model: The agent's model without tools; usable once the backend runs.
+        progress: ``progress(label, done, total)``, for bars on long work.
+        log: The logger of this tool.
+    """
+
+    base_dir: Path
+    cache_dir: Path
+    embeddings: Callable[[], Embedder | None]
+    ask_model: AskModel
+    progress: Callable[[str, int, int], None]
+    log: logging.Logger
+
+
+AdapterFactory: TypeAlias = "Callable[[Any, Any], ToolAdapter | Sequence[ToolAdapter]]"
+"""``adapter(config, instance)`` gives one ToolAdapter or several."""
+
+
+@dataclass(frozen=True)
+class BackendType:
+    """A way to run agents.
+
+    Attributes:
+        name: What ``backend:`` in agent.yaml calls it.
+        providers: The values of ``model.provider`` it runs by default.
+        factory: ``factory(agent, registry) -> AgentBackend``; opens nothing.
+        settings_key: The key of its own block in agent.yaml.
+        settings: The pydantic model of that block.
+        replaces: True to take the name or the providers over from a default plugin.
+    """
+
+    name: str
+    providers: Sequence[str]
+    factory: Callable[[Agent, Registry], AgentBackend] | ImportString
+    settings_key: str | None = None
+    settings: type[BaseModel] | ImportString | None = None
+    replaces: bool = False
+
+
+@dataclass(frozen=True)
+class ToolType:
+    """A kind of tool that agent.yaml can name.
+
+    Attributes:
+        type: The tag in agent.yaml.
+        config: A subclass of ``ToolConfig``; what agent.yaml may say about such a tool.
+        adapter: ``adapter(config, instance)``: one ToolAdapter or several.
+        open: ``open(config, context)``: an async context manager around the live instance
+            (an index, a connection); None where nothing is to be opened, ``instance`` is then None.
+        instructions: ``instructions(config)``: a line for the system prompt, or None.
+        replaces: True to take the tag over from a default plugin.
+    """
+
+    type: str
+    config: type[ToolConfig] | ImportString
+    adapter: AdapterFactory | ImportString
+    open: Callable[[Any, ToolContext], AbstractAsyncContextManager[Any]] | ImportString | None = (
+        None
+    )
+    instructions: Callable[[Any], str | None] | ImportString | None = None
+    replaces: bool = False
+
+
+@dataclass(frozen=True)
+class AdapterOverride:
+    """Another adapter for the existing tool type ``type`` on the backend ``backend``."""
+
+    type: str
+    backend: str
+    adapter: AdapterFactory | ImportString
+
+
+@hookspec
+def holodeck_register_backend() -> BackendType | Sequence[BackendType]:  # type: ignore[empty-body]
+    """Contribute one backend or several."""
+
+
+@hookspec
+def holodeck_adapt_tool() -> (  # type: ignore[empty-body]
+    ToolType | AdapterOverride | Sequence[ToolType | AdapterOverride]
+):
+    """Contribute tool types, or other adapters for existing types on one backend."""
