@@ -1,0 +1,255 @@
+"""What a scripted model says: replies, tool calls and failures, the same for every wire format."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias, TypeVar
+
+from holodeck_backend_claude.testing.request import ModelRequest
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Tokens of one reply; all input is ``input + cache_read + cache_creation``."""
+
+    input: int = 10
+    output: int = 5
+    cache_read: int = 0
+    cache_creation: int = 0
+
+
+@dataclass(frozen=True)
+class Text:
+    """Text of the answer, streamed in these pieces."""
+
+    chunks: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """The whole text."""
+        return "".join(self.chunks)
+
+
+@dataclass(frozen=True)
+class Thinking:
+    """Thinking before the answer, streamed in these pieces."""
+
+    chunks: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """The whole thinking."""
+        return "".join(self.chunks)
+
+
+@dataclass(frozen=True)
+class ToolUse:
+    """A tool call; ``arguments`` as a string is sent as it is, JSON or not."""
+
+    name: str
+    arguments: Mapping[str, Any] | str
+    call_id: str | None = None
+
+    @property
+    def raw_arguments(self) -> str:
+        """The arguments as the model writes them."""
+        if isinstance(self.arguments, str):
+            return self.arguments
+        return json.dumps(self.arguments, ensure_ascii=False)
+
+
+Part: TypeAlias = Text | Thinking | ToolUse
+
+
+@dataclass(frozen=True)
+class Failure:
+    """An HTTP error instead of an answer."""
+
+    status: int
+    message: str
+    error_type: str | None = None
+    retry_after: float | None = None
+    before: float = 0.0
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Where an answer breaks off; with ``error`` the server says why, else the line is dead."""
+
+    after_pieces: int
+    error: Failure | None = None
+
+
+@dataclass(frozen=True)
+class Hold:
+    """Where an answer waits for ``gate``."""
+
+    after_pieces: int
+    gate: asyncio.Event
+
+
+@dataclass(frozen=True)
+class Reply:
+    """One answer of the model.
+
+    Attributes:
+        parts: Thinking, text and tool calls in the order of the answer.
+        usage: The tokens that the answer reports.
+        stop_reason: As the Messages API names it; None means ``tool_use`` for an answer with
+            tool calls, otherwise ``end_turn``.
+        before: Seconds before the first byte.
+        between: Seconds between two pieces of a streamed answer.
+        cut: Where the answer breaks off.
+        hold: Where the answer waits.
+    """
+
+    parts: tuple[Part, ...] = ()
+    usage: Usage = Usage()
+    stop_reason: str | None = None
+    before: float = 0.0
+    between: float = 0.0
+    cut: Cut | None = None
+    hold: Hold | None = None
+
+    @property
+    def stopped_by(self) -> str:
+        """The stop reason, derived where it was not given."""
+        if self.stop_reason is not None:
+            return self.stop_reason
+        calls = any(isinstance(part, ToolUse) for part in self.parts)
+        return "tool_use" if calls else "end_turn"
+
+
+@dataclass(frozen=True)
+class Silence:
+    """No answer at all, until the client leaves or the server closes."""
+
+
+Answer: TypeAlias = Reply | Failure | Silence
+"""What a model request gets."""
+
+AnswerFunction: TypeAlias = Callable[[ModelRequest], Answer | Awaitable[Answer]]
+Step: TypeAlias = Answer | AnswerFunction
+
+
+@dataclass(frozen=True)
+class Forever:
+    """A step that answers every further request."""
+
+    step: Step
+
+
+Script: TypeAlias = Step | Forever | Sequence[Step | Forever]
+"""Steps taken one per model request, or a function that answers every request."""
+
+_AnswerT = TypeVar("_AnswerT", Reply, Failure)
+
+
+def say(
+    text: str,
+    *,
+    chunks: Sequence[str] | None = None,
+    thinking: str | None = None,
+    usage: Usage | None = None,
+    stop_reason: str | None = None,
+) -> Reply:
+    """An answer in words.
+
+    Args:
+        text: The answer.
+        chunks: The pieces in which it is streamed; they must join to ``text``.
+        thinking: What the model thinks before it.
+        usage: The tokens it reports.
+        stop_reason: See :class:`Reply`.
+
+    Raises:
+        ValueError: ``chunks`` do not join to ``text``.
+    """
+    if chunks is not None and "".join(chunks) != text:
+        raise ValueError(f"the chunks {list(chunks)!r} do not join to the text {text!r}")
+    before = (Thinking(split(thinking)),) if thinking is not None else ()
+    said = Text(split(text) if chunks is None else tuple(chunks))
+    return Reply((*before, said), usage or Usage(), stop_reason)
+
+
+def call_tool(
+    name: str,
+    arguments: Mapping[str, Any] | str | None = None,
+    *,
+    call_id: str | None = None,
+    usage: Usage | None = None,
+) -> Reply:
+    """An answer that calls one tool.
+
+    Args:
+        name: The tool's own name: ``kb_search`` finds ``mcp__holodeck_tools__kb_search`` among
+            the tools of the request. A name that is not there is sent as it is.
+        arguments: The arguments; a string is sent as it is, so it need not be JSON.
+        call_id: The id of the call; None makes a unique one.
+        usage: The tokens the answer reports.
+    """
+    return Reply((ToolUse(name, arguments or {}, call_id),), usage or Usage())
+
+
+def reply(*answers: Reply, usage: Usage | None = None, stop_reason: str | None = None) -> Reply:
+    """One answer made of several: ``reply(say("I look."), call_tool("a"), call_tool("b"))``."""
+    parts = tuple(part for answer in answers for part in answer.parts)
+    return Reply(parts, usage or Usage(), stop_reason)
+
+
+def fail(
+    status: int,
+    message: str = "scripted failure",
+    *,
+    error_type: str | None = None,
+    retry_after: float | None = None,
+) -> Failure:
+    """An HTTP error.
+
+    Args:
+        status: 400, 401, 403, 404, 413, 429, 500, 529 or any other.
+        message: The text of the error.
+        error_type: The type in the body; None takes what the API sends with this status.
+        retry_after: Seconds for the ``retry-after`` header.
+    """
+    return Failure(status, message, error_type, retry_after)
+
+
+def cut(answer: Reply, *, after_pieces: int, error: Failure | None = None) -> Reply:
+    """The answer, broken off after so many pieces of text, thinking or arguments.
+
+    The connection is dropped; with ``error`` a streamed answer ends with that error instead.
+    """
+    return replace(answer, cut=Cut(after_pieces, error))
+
+
+def delay(answer: _AnswerT, *, before: float = 0.0, between: float = 0.0) -> _AnswerT:
+    """The answer, late: seconds before its first byte and between two streamed pieces."""
+    if isinstance(answer, Failure):
+        return replace(answer, before=before)
+    return replace(answer, before=before, between=between)
+
+
+def hold(answer: Reply, gate: asyncio.Event, *, after_pieces: int = 0) -> Reply:
+    """The answer, halted after so many pieces until ``gate.set()``."""
+    return replace(answer, hold=Hold(after_pieces, gate))
+
+
+def hang() -> Silence:
+    """No answer, until the client leaves or the server closes."""
+    return Silence()
+
+
+def forever(step: Step) -> Forever:
+    """The step, for this and every further request; the last one of a script."""
+    return Forever(step)
+
+
+def split(text: str) -> tuple[str, ...]:
+    """Cut a text into pieces as a model streams it: a few characters each, 32 pieces at most."""
+    size = max(8, math.ceil(len(text) / 32))
+    return tuple(text[start : start + size] for start in range(0, len(text), size)) or ("",)
