@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from holodeck_backend_claude.testing.embeddings import EmbeddingRequest, hashed_words
 from holodeck_backend_claude.testing.messages_api import ScriptedMessagesAPI
+from holodeck_backend_claude.testing.offline import offline_model
+from holodeck_backend_claude.testing.openai_api import ScriptedOpenAIAPI
 from holodeck_backend_claude.testing.request import (
     ModelRequest,
     RequestedCall,
@@ -29,6 +32,7 @@ from holodeck_backend_claude.testing.script import (
 
 __all__ = [
     "Answer",
+    "EmbeddingRequest",
     "Failure",
     "ModelRequest",
     "Reply",
@@ -38,6 +42,7 @@ __all__ = [
     "RequestedResult",
     "Script",
     "ScriptedMessagesAPI",
+    "ScriptedOpenAIAPI",
     "Usage",
     "call_tool",
     "cut",
@@ -45,7 +50,9 @@ __all__ = [
     "fail",
     "forever",
     "hang",
+    "hashed_words",
     "hold",
+    "offline_model",
     "reply",
     "say",
 ]

@@ -99,7 +99,7 @@ class ScriptedServer(ABC):
         return f"http://127.0.0.1:{self._port}"
 
     async def __aenter__(self) -> Self:
-        self.requests, self.side_requests, self.problems = [], [], []
+        self.clear_records()
         self._steps = _steps(self.script)
         self._ids = itertools.count(1)
         self._arrived = asyncio.Condition()
@@ -124,6 +124,10 @@ class ScriptedServer(ABC):
         if runner is not None:
             await runner.cleanup()
 
+    def clear_records(self) -> None:
+        """Forget what was recorded; done at each start."""
+        self.requests, self.side_requests, self.problems = [], [], []
+
     async def wait_for_requests(self, count: int) -> None:
         """Wait until so many model requests have arrived."""
         async with self._arrived:
@@ -143,7 +147,7 @@ class ScriptedServer(ABC):
         assert task is not None  # noqa: S101  # a handler always runs in one
         self._running.add(task)
         try:
-            request = self.parse(await http.json(), _lower(http.headers))
+            request = self.parse(await http.json(), lower_names(http.headers))
             return await self._respond(http, request, await self._choose(request))
         except web.HTTPRequestEntityTooLarge:
             return self._error(fail(413, f"the request is larger than {MAX_BODY} bytes"))
@@ -285,5 +289,6 @@ def _drop(http: web.Request) -> None:
         http.transport.close()  # what was written still arrives; the end of the answer does not
 
 
-def _lower(headers: Mapping[str, str]) -> dict[str, str]:
+def lower_names(headers: Mapping[str, str]) -> dict[str, str]:
+    """The headers with their names in lower case."""
     return {name.lower(): value for name, value in headers.items()}
