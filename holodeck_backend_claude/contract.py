@@ -77,6 +77,7 @@ class ExecutionResult:
         duration_ms: Wall time of the turn in milliseconds.
         permission_denials: ``{"name", "arguments", "call_id"}`` per refused tool call.
         model: The model that answered, as the provider names it.
+        error_detail: What the provider, tool or process said about the error, secrets masked.
     """
 
     response: str
@@ -93,6 +94,7 @@ class ExecutionResult:
     duration_ms: int | None = None
     permission_denials: list[dict[str, Any]] = field(default_factory=list)
     model: str | None = None
+    error_detail: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """All fields as plain data, in the order of the declaration (``--json`` prints this)."""
@@ -168,7 +170,12 @@ class AgentSession(Protocol):
     """
 
     async def send(self, message: str) -> ExecutionResult:
-        """Run one turn and return its result."""
+        """Run one turn and return its result.
+
+        Raises:
+            BackendSessionError: The turn failed, or the session is closed.
+            BackendTimeoutError: The turn exceeded its time.
+        """
         ...
 
     def send_streaming(self, message: str) -> AsyncIterator[str]:
@@ -176,7 +183,11 @@ class AgentSession(Protocol):
         ...
 
     def stream(self, message: str) -> AsyncIterator[TurnEvent]:
-        """Run one turn, yielding typed events; the last one is :class:`TurnEnd`."""
+        """Run one turn, yielding typed events.
+
+        The last one is always :class:`TurnEnd`, with ``is_error`` where the turn failed: this
+        method raises only where no turn could begin, because the session is closed.
+        """
         ...
 
     async def close(self) -> None:

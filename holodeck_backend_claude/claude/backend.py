@@ -1,0 +1,188 @@
+"""Runs one agent on the Claude Agent SDK: one set of open tools, a process per conversation."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from holodeck_backend_claude import outcomes
+from holodeck_backend_claude.claude.client import Client, find_program
+from holodeck_backend_claude.claude.environment import credential
+from holodeck_backend_claude.claude.options import settings_of
+from holodeck_backend_claude.claude.server import Run, build_server
+from holodeck_backend_claude.claude.session import ClaudeSession
+from holodeck_backend_claude.contract import (
+    BackendError,
+    BackendInitError,
+    BackendSessionError,
+    ExecutionResult,
+)
+from holodeck_backend_claude.tools import BoundTool, OpenTools
+
+if TYPE_CHECKING:
+    from holodeck_backend_claude.config import Agent
+    from holodeck_backend_claude.registry import Registry
+
+_ASK_PROMPT = "Answer as briefly as the request allows."
+
+
+class ClaudeBackend:
+    """See :class:`~holodeck_backend_claude.contract.AgentBackend`.
+
+    Args:
+        agent: The validated agent.
+        registry: Where its tool types come from.
+        progress: ``progress(label, done, total)`` while tools open.
+    """
+
+    def __init__(
+        self,
+        agent: Agent,
+        registry: Registry,
+        *,
+        progress: Callable[[str, int, int], None] | None = None,
+    ) -> None:
+        self._agent = agent
+        self._open_tools = OpenTools(
+            agent, registry, backend="claude", ask_model=self._ask, progress=progress
+        )
+        self._tools: tuple[BoundTool, ...] = ()
+        self._system_prompt = ""
+        self._sessions: set[ClaudeSession] = set()
+        self._state = "not initialized: call initialize() first"
+
+    async def initialize(self) -> None:
+        """Check credential and program, open the tools, build a server once to check it."""
+        credential(self._agent, os.environ)
+        try:
+            find_program(self._agent)
+        except BackendSessionError as cause:
+            raise BackendInitError(str(cause)) from cause
+        await self._open_tools.open()
+        try:
+            self._tools = _granted(self._open_tools.tools, settings_of(self._agent).allowed_tools)
+            build_server(self._tools)
+            lines = (self._agent.system_prompt(), *self._open_tools.instructions)
+        except BaseException:
+            await self._open_tools.close()
+            raise
+        self._system_prompt = "\n\n".join(lines)
+        self._state = ""
+
+    async def invoke_once(
+        self, message: str, context: list[dict[str, Any]] | None = None
+    ) -> ExecutionResult:
+        """Run one message in a process of its own; see the contract.
+
+        Earlier turns are quoted before the message.
+        """
+        self._require_running()
+        return await self._run_alone(
+            self._session(self._tools, self._system_prompt), with_context(message, context)
+        )
+
+    async def create_session(self) -> ClaudeSession:
+        """Start a process that remembers its turns.
+
+        Raises:
+            BackendSessionError: The process did not start, or the backend is not running.
+        """
+        self._require_running()
+        session = self._session(self._tools, self._system_prompt)
+        await session.open()
+        return session
+
+    async def teardown(self) -> None:
+        """End every session, then close the tools; may be called twice."""
+        self._state = "torn down"
+        await asyncio.gather(*(session.close() for session in tuple(self._sessions)))
+        await self._open_tools.close()
+
+    # -------------------------------------------------------------------------------- within
+
+    def _require_running(self) -> None:
+        if self._state:
+            raise BackendSessionError(f"the Claude backend is {self._state}")
+
+    def _session(self, tools: Sequence[BoundTool], system_prompt: str) -> ClaudeSession:
+        def connect(run: Run) -> tuple[Client, Mapping[str, BoundTool]]:
+            server, by_name = build_server(tools, run=run)
+            client = Client(
+                self._agent,
+                system_prompt=system_prompt,
+                tool_server=server if tools else None,
+                allowed_tools=list(by_name),
+            )
+            return client, by_name
+
+        session = ClaudeSession(
+            connect,
+            turn_seconds=self._agent.execution.llm_timeout,
+            on_close=self._sessions.discard,
+        )
+        self._sessions.add(session)
+        return session
+
+    async def _run_alone(self, session: ClaudeSession, message: str) -> ExecutionResult:
+        try:
+            await session.open()
+            return await session.run_turn(message)
+        except BackendError as error:
+            return outcomes.failed(
+                ExecutionResult(response="", num_turns=0), outcomes.CRASHED, str(error)
+            )
+        finally:
+            await session.close()
+
+    async def _ask(self, prompt: str) -> str:
+        """The agent's model without tools, for a tool that needs it."""
+        self._require_running()
+        result = await self._run_alone(self._session((), _ASK_PROMPT), prompt)
+        return outcomes.check_turn(result).response
+
+
+def _granted(tools: Sequence[BoundTool], allowed: Sequence[str] | None) -> tuple[BoundTool, ...]:
+    """The tools left by ``claude.allowed_tools``; the model never sees the others."""
+    if allowed is None:
+        return tuple(tools)
+    known = {tool.name for tool in tools}
+    unknown = sorted(set(allowed) - known)
+    if unknown:
+        raise BackendInitError(
+            f"claude.allowed_tools names {', '.join(map(repr, unknown))}, which the agent does "
+            f"not have; its tools are: {', '.join(sorted(known)) or 'none'}"
+        )
+    return tuple(tool for tool in tools if tool.name in set(allowed))
+
+
+def with_context(message: str, context: Sequence[Mapping[str, Any]] | None) -> str:
+    """The message, with earlier turns quoted before it.
+
+    Args:
+        message: What the user says now.
+        context: ``{"role": "user" | "assistant", "content": str}`` per earlier turn.
+
+    Raises:
+        ValueError: A turn has another role, or no text.
+    """
+    if not context:
+        return message
+    lines = [_quoted_turn(number, turn) for number, turn in enumerate(context)]
+    transcript = "\n".join(lines)
+    return (
+        "The conversation so far, as a transcript:\n\n"
+        f"<transcript>\n{transcript}\n</transcript>\n\n"
+        f"The user now says:\n\n{message}"
+    )
+
+
+def _quoted_turn(number: int, turn: Mapping[str, Any]) -> str:
+    role, content = turn.get("role"), turn.get("content")
+    if role not in ("user", "assistant") or not isinstance(content, str):
+        raise ValueError(
+            f"context[{number}] must be {{'role': 'user' or 'assistant', 'content': text}}, "
+            f"not role {role!r} with content of type {type(content).__name__}"
+        )
+    return f"{role}: {content}"

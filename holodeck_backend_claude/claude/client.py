@@ -1,0 +1,164 @@
+"""One Claude Code process with its client: start, a turn, stop, end, all within bounds of time.
+
+Everything here has to run in the task that connected the client; ``session.py`` sees to that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from holodeck_backend_claude._compat import bundled_cli, literal_prompt
+from holodeck_backend_claude.claude.environment import child_environment, kept_names
+from holodeck_backend_claude.claude.options import Launch, build_options
+from holodeck_backend_claude.claude.process import ProcessFolder
+from holodeck_backend_claude.contract import BackendSessionError
+from holodeck_backend_claude.tools import mask_secrets
+
+if TYPE_CHECKING:
+    from claude_agent_sdk import ClaudeSDKClient
+
+    from holodeck_backend_claude.config import Agent
+
+log = logging.getLogger(__name__)
+
+START_SECONDS = 60.0
+STOP_SECONDS = 5.0
+_STDERR_LINES = 20
+
+
+class Client:
+    """A connected client.
+
+    Args:
+        agent: What to run.
+        system_prompt: The complete system prompt.
+        tool_server: The in-process MCP server of this client, its own.
+        allowed_tools: Wire names of the tools that run without asking.
+    """
+
+    def __init__(
+        self,
+        agent: Agent,
+        *,
+        system_prompt: str,
+        tool_server: Mapping[str, Any] | None,
+        allowed_tools: list[str],
+    ) -> None:
+        self._agent = agent
+        self._system_prompt = system_prompt
+        self._tool_server = tool_server
+        self._allowed_tools = allowed_tools
+        self._folder: ProcessFolder | None = None
+        self._sdk: ClaudeSDKClient | None = None
+        self._stderr: deque[str] = deque(maxlen=_STDERR_LINES)
+
+    async def start(self) -> None:
+        """Start the process and connect.
+
+        Raises:
+            BackendSessionError: It did not start; the text has the last lines of its stderr.
+        """
+        from claude_agent_sdk import ClaudeSDKClient
+
+        self._folder = folder = ProcessFolder()
+        environment = child_environment(self._agent, os.environ, folder.path)
+        program = find_program(self._agent)
+        launch = Launch(
+            cli_path=folder.write_launcher(program, kept_names(environment)),
+            env=environment,
+            system_prompt_file=folder.write_system_prompt(self._system_prompt),
+            working_directory=folder.working_directory,
+            stderr=self._stderr.append,
+        )
+        options = build_options(
+            self._agent, self._tool_server, allowed_tools=self._allowed_tools, launch=launch
+        )
+        self._sdk = ClaudeSDKClient(options)
+        try:
+            async with asyncio.timeout(START_SECONDS):
+                await self._sdk.connect()
+        except Exception as cause:
+            raise BackendSessionError(self._could_not_start(cause)) from cause
+
+    def _could_not_start(self, cause: Exception) -> str:
+        what = f"no answer within {START_SECONDS:g} s" if isinstance(cause, TimeoutError) else cause
+        return f"Claude Code did not start: {mask_secrets(str(what))}{self.last_words()}"
+
+    def last_words(self) -> str:
+        """The last lines of the process's stderr, or nothing."""
+        if not self._stderr:
+            return ""
+        return mask_secrets("\nIts last output:\n  " + "\n  ".join(self._stderr))
+
+    @property
+    def pid(self) -> int | None:
+        """The process id of Claude Code, for logs and tests."""
+        return self._folder.pid() if self._folder else None
+
+    async def send(self, message: str) -> None:
+        """Give the process a user message."""
+        await self._connected.query(literal_prompt(message))
+
+    def receive(self) -> AsyncIterator[Any]:
+        """The SDK's messages up to and including the result of the turn."""
+        return self._connected.receive_response()
+
+    @property
+    def _connected(self) -> ClaudeSDKClient:
+        if self._sdk is None:
+            raise BackendSessionError("Claude Code is not running")
+        return self._sdk
+
+    async def interrupt(self, feed: Callable[[Any], object]) -> bool:
+        """Stop the running turn and take what still comes, so that another can begin.
+
+        Returns:
+            True if the process has ended the turn; False if it is not to be used again.
+        """
+        try:
+            async with asyncio.timeout(STOP_SECONDS):
+                await self._connected.interrupt()
+                async for message in self.receive():
+                    feed(message)
+        except Exception as cause:  # noqa: BLE001  whatever it is, the process is given up
+            log.debug("Claude Code did not stop its turn: %s", cause)
+            return False
+        return True
+
+    async def end(self) -> None:
+        """Disconnect, end the whole process group, remove the folder; never raises."""
+        sdk, self._sdk = self._sdk, None
+        folder, self._folder = self._folder, None
+        if folder is None:
+            return
+        # Killing the group is what makes a disconnect that hangs come to its end, in order.
+        killer = asyncio.get_running_loop().call_later(STOP_SECONDS, folder.kill)
+        if sdk is not None:
+            with contextlib.suppress(Exception):
+                async with asyncio.timeout(3 * STOP_SECONDS):
+                    await sdk.disconnect()
+        killer.cancel()
+        folder.kill()
+        folder.remove()
+
+
+def find_program(agent: Agent) -> str:
+    """The path of the ``claude`` program.
+
+    Raises:
+        BackendSessionError: There is none.
+    """
+    program = bundled_cli(build_options(agent))
+    if program is None:
+        raise BackendSessionError(
+            "Claude Code is missing: this installation of claude-agent-sdk brings no 'claude' "
+            "program for this platform, and none is on PATH. Reinstall claude-agent-sdk, or "
+            "install Claude Code."
+        )
+    return program

@@ -1,0 +1,105 @@
+"""From a validated agent to ``ClaudeAgentOptions``: the least a model and its process need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from holodeck_backend_claude._compat import literal_prompt_options
+from holodeck_backend_claude.claude.settings import ClaudeSettings
+
+if TYPE_CHECKING:
+    from claude_agent_sdk import ClaudeAgentOptions
+
+    from holodeck_backend_claude.config import Agent
+
+# One line of the process's output holds one message; a tool result or an image can be long.
+MAX_LINE_BYTES = 64 * 1024 * 1024
+
+
+def settings_of(agent: Agent) -> ClaudeSettings:
+    """The agent's ``claude:`` block, or its defaults."""
+    settings: ClaudeSettings = agent.settings_for("claude", ClaudeSettings())
+    return settings
+
+
+@dataclass(frozen=True)
+class Launch:
+    """How one process is started.
+
+    Attributes:
+        cli_path: The program to start; None leaves the search to the SDK.
+        env: Variables for the process, over those of the host.
+        system_prompt_file: A file with the system prompt; None passes it as an argument.
+        working_directory: Where the process runs.
+        stderr: Called with each line the process writes to its standard error.
+    """
+
+    cli_path: Path | None = None
+    env: Mapping[str, str] = field(default_factory=dict, repr=False)  # it holds the credential
+    system_prompt_file: Path | None = None
+    working_directory: Path | None = None
+    stderr: Callable[[str], None] | None = None
+
+
+def build_options(
+    agent: Agent,
+    tool_server: Mapping[str, Any] | None = None,
+    mcp_configs: Mapping[str, Any] | None = None,
+    *,
+    allowed_tools: Sequence[str] = (),
+    launch: Launch = Launch(),
+) -> ClaudeAgentOptions:
+    """Build the options of one client.
+
+    The model gets the agent's own tools and nothing else: no built-in tool, no setting file, no
+    memory, no MCP server of the host; what is not granted is denied without asking.
+
+    Args:
+        agent: The validated agent.
+        tool_server: The in-process server of the agent's tools, under its own name.
+        mcp_configs: Further MCP servers by name.
+        allowed_tools: Wire names of the tools that run without asking.
+        launch: How the process is started.
+    """
+    from claude_agent_sdk import ClaudeAgentOptions
+
+    settings = settings_of(agent)
+    servers: dict[str, Any] = dict(mcp_configs or {})
+    if tool_server is not None:
+        servers[tool_server["name"]] = tool_server
+    return ClaudeAgentOptions(
+        tools=[],
+        allowed_tools=list(allowed_tools),
+        mcp_servers=servers,
+        strict_mcp_config=True,
+        setting_sources=[],
+        permission_mode="dontAsk",
+        system_prompt=_system_prompt(agent, launch),
+        model=agent.model.name,
+        max_turns=settings.max_turns,
+        max_budget_usd=settings.max_budget_usd,
+        thinking=_thinking(settings),
+        include_partial_messages=True,
+        max_buffer_size=MAX_LINE_BYTES,
+        cli_path=launch.cli_path,
+        env=dict(launch.env),
+        cwd=launch.working_directory,
+        stderr=launch.stderr,
+        **literal_prompt_options(),
+    )
+
+
+def _system_prompt(agent: Agent, launch: Launch) -> Any:
+    if launch.system_prompt_file is None:
+        return agent.system_prompt()
+    return {"type": "file", "path": str(launch.system_prompt_file)}
+
+
+def _thinking(settings: ClaudeSettings) -> Any:
+    wanted = settings.extended_thinking
+    if not wanted.enabled:
+        return {"type": "disabled"}
+    return {"type": "enabled", "budget_tokens": wanted.budget_tokens}

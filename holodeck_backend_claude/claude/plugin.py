@@ -1,0 +1,28 @@
+"""The Claude plugin: what it contributes, as import strings, and nothing else."""
+
+from __future__ import annotations
+
+from holodeck_backend_claude.hookspecs import AdapterOverride, BackendType, hookimpl
+
+HOLODECK_API = 1
+
+
+@hookimpl
+def holodeck_register_backend() -> BackendType:
+    """The backend that runs an agent on the Claude Agent SDK."""
+    return BackendType(
+        name="claude",
+        providers=("anthropic",),
+        factory="holodeck_backend_claude.claude.backend:ClaudeBackend",
+        settings_key="claude",
+        settings="holodeck_backend_claude.claude.settings:ClaudeSettings",
+    )
+
+
+@hookimpl
+def holodeck_adapt_tool() -> list[AdapterOverride]:
+    """The search tools' adapters that also render themselves as SDK tools."""
+    adapters = "holodeck_backend_claude.claude.adapters"
+    return [
+        AdapterOverride("vectorstore", "claude", f"{adapters}:VectorStoreToolAdapter"),
+    ]

@@ -1,0 +1,244 @@
+"""One turn: the SDK's messages on the way in, typed events and an ExecutionResult on the way out.
+
+Nothing unknown counts as success: a turn is a success only where the SDK's own result message
+says so.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from claude_agent_sdk import (
+    AssistantMessage,
+    ResultMessage,
+    StreamEvent,
+    SystemMessage,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    UserMessage,
+)
+
+from holodeck_backend_claude import outcomes
+from holodeck_backend_claude.claude.usage import Usage, as_contract
+from holodeck_backend_claude.claude.verdict import reason_of
+from holodeck_backend_claude.contract import (
+    ExecutionResult,
+    Retrying,
+    TextDelta,
+    ThinkingDelta,
+    ToolEnd,
+    ToolStart,
+    TurnEvent,
+)
+from holodeck_backend_claude.tools import mask_secrets
+
+if TYPE_CHECKING:
+    from holodeck_backend_claude.tools import BoundTool
+
+# Claude Code speaks for itself under this model name: error texts, never an answer.
+_SYNTHETIC_MODEL = "<synthetic>"
+
+
+class Turn:
+    """Collects one turn.
+
+    Args:
+        tools: The tools by their full wire name; results carry the tools' own names.
+        cost_before: What the conversation had cost before, in US dollars; the SDK adds up.
+    """
+
+    def __init__(self, tools: Mapping[str, BoundTool], *, cost_before: float = 0.0) -> None:
+        self._tools = tools
+        self._started = time.monotonic()
+        self._answer: list[str] = []
+        self._thinking: list[str] = []
+        self._calls: dict[str, dict[str, Any]] = {}
+        self._results: list[dict[str, Any]] = []
+        self._usage = Usage()
+        self._streamed: set[str] = set()
+        self._denials: list[dict[str, Any]] = []
+        self._model: str | None = None
+        self._session_id: str | None = None
+        self._turns = 0
+        self._said_by_cli: str | None = None
+        self._verdict: ResultMessage | None = None
+        self.cost_before = cost_before
+        self.cost_after = cost_before
+        self.rejected_credential = False
+
+    @property
+    def is_complete(self) -> bool:
+        """True once the SDK has given its verdict."""
+        return self._verdict is not None
+
+    def feed(self, message: object) -> Iterator[TurnEvent]:
+        """Take one message of the SDK; yield what a reader of the turn should see of it."""
+        self._session_id = getattr(message, "session_id", None) or self._session_id
+        match message:
+            case StreamEvent():
+                yield from self._delta(message)
+            case AssistantMessage():
+                yield from self._assistant(message)
+            case UserMessage():
+                yield from self._tool_results(message)
+            case SystemMessage(subtype="api_retry"):
+                yield self._retry(message)
+            case ResultMessage():
+                self._end(message)
+            case _:
+                return  # statuses, and kinds of messages that later versions bring
+
+    # ------------------------------------------------------------------------ what comes in
+
+    def _delta(self, message: StreamEvent) -> Iterator[TurnEvent]:
+        event = message.event
+        if message.parent_tool_use_id:
+            return
+        match event.get("type"):
+            case "message_start":
+                self._streaming = str(event["message"].get("id"))
+                self._usage.begin(event["message"].get("usage") or {})
+            case "message_delta":
+                self._usage.update(event.get("usage") or {})
+            case "content_block_delta":
+                yield from self._content_delta(event.get("delta") or {})
+
+    def _content_delta(self, delta: Mapping[str, Any]) -> Iterator[TurnEvent]:
+        match delta.get("type"):
+            case "text_delta" if delta.get("text"):
+                self._streamed.add(self._streaming)
+                yield TextDelta(delta["text"])
+            case "thinking_delta" if delta.get("thinking"):
+                self._streamed.add(self._streaming)
+                yield ThinkingDelta(delta["thinking"])
+
+    _streaming = ""
+
+    def _assistant(self, message: AssistantMessage) -> Iterator[TurnEvent]:
+        if message.model == _SYNTHETIC_MODEL:
+            self._said_by_cli = _text(message.content)
+            return
+        parent = message.parent_tool_use_id
+        if parent is None:
+            self._model = message.model
+        for block in message.content:
+            match block:
+                case ToolUseBlock():
+                    yield self._start(block, parent)
+                case TextBlock(text=text) if parent is None:
+                    self._answer.append(text)
+                    if text and message.message_id not in self._streamed:
+                        yield TextDelta(text)
+                case ThinkingBlock(thinking=thinking) if parent is None:
+                    self._thinking.append(thinking)
+                    if thinking and message.message_id not in self._streamed:
+                        yield ThinkingDelta(thinking)
+                case _:
+                    continue
+
+    def _start(self, block: ToolUseBlock, parent: str | None) -> ToolStart:
+        name = self._name(block.name)
+        self._calls[block.id] = {"name": name, "arguments": block.input, "call_id": block.id}
+        return ToolStart(block.id, name, block.input, parent)
+
+    def _name(self, wire_name: str) -> str:
+        tool = self._tools.get(wire_name)
+        return tool.name if tool else wire_name
+
+    def _tool_results(self, message: UserMessage) -> Iterator[TurnEvent]:
+        if isinstance(message.content, str):
+            return
+        for block in message.content:
+            if not isinstance(block, ToolResultBlock):
+                continue
+            if message.parent_tool_use_id is None:
+                self._answer.clear()  # what was said before a tool call is not the answer
+            text, is_error = _result_text(block.content), bool(block.is_error)
+            self._results.append(
+                {"call_id": block.tool_use_id, "result": text, "is_error": is_error}
+            )
+            name = self._calls.get(block.tool_use_id, {}).get("name", "")
+            yield ToolEnd(block.tool_use_id, name, text, is_error)
+
+    def _retry(self, message: SystemMessage) -> Retrying:
+        status = message.data.get("error_status")
+        self.rejected_credential = status in (401, 403)
+        return Retrying(
+            attempt=int(message.data.get("attempt") or 0),
+            reason=outcomes.provider_error(status or str(message.data.get("error"))),
+            delay_seconds=float(message.data.get("retry_delay_ms") or 0) / 1_000,
+        )
+
+    def _end(self, message: ResultMessage) -> None:
+        self._verdict = message
+        self._turns = message.num_turns
+        if message.total_cost_usd is not None:
+            self.cost_after = message.total_cost_usd
+        self._denials = [
+            {
+                "name": self._name(str(denial.get("tool_name"))),
+                "arguments": denial.get("tool_input"),
+                "call_id": denial.get("tool_use_id"),
+            }
+            for denial in message.permission_denials or ()
+            if isinstance(denial, dict)
+        ]
+
+    # ------------------------------------------------------------------------ what goes out
+
+    def result(
+        self, *, stopped_by: str | None = None, detail: str | None = None
+    ) -> ExecutionResult:
+        """The turn's result.
+
+        Args:
+            stopped_by: The reason why the turn was ended from our side, if it was.
+            detail: What is known about that reason.
+        """
+        result = ExecutionResult(
+            response="".join(self._answer),
+            tool_calls=list(self._calls.values()),
+            tool_results=list(self._results),
+            token_usage=self._token_usage(),
+            num_turns=self._turns or self._usage.messages,
+            cost_usd=self._cost(),
+            session_id=self._session_id,
+            thinking="".join(self._thinking) or None,
+            duration_ms=round((time.monotonic() - self._started) * 1_000),
+            permission_denials=self._denials,
+            model=self._model,
+        )
+        if stopped_by is not None:
+            return outcomes.failed(result, stopped_by, mask_secrets(detail) if detail else None)
+        reason = reason_of(self._verdict, said_by_cli=self._said_by_cli)
+        if reason is None:
+            return result
+        said = self._said_by_cli or "; ".join(getattr(self._verdict, "errors", None) or ())
+        return outcomes.failed(result, reason, mask_secrets(said) if said else None)
+
+    def _token_usage(self) -> dict[str, int]:
+        if self._verdict is not None and self._verdict.usage:
+            return as_contract(self._verdict.usage)
+        return as_contract(self._usage.total())
+
+    def _cost(self) -> float | None:
+        if self._verdict is None or self._verdict.total_cost_usd is None:
+            return None
+        return max(0.0, self.cost_after - self.cost_before)
+
+
+def _text(blocks: Sequence[object]) -> str:
+    return "".join(block.text for block in blocks if isinstance(block, TextBlock))
+
+
+def _result_text(content: str | Sequence[Mapping[str, Any]] | None) -> str:
+    if content is None or isinstance(content, str):
+        return content or ""
+    return "\n".join(
+        str(block["text"]) if "text" in block else f"[{block.get('type', 'content')}]"
+        for block in content
+    )
