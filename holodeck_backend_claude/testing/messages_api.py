@@ -9,14 +9,15 @@ from typing import Any
 
 from aiohttp import web
 
+from holodeck_backend_claude.testing.delivery import Frame
 from holodeck_backend_claude.testing.request import (
     ModelRequest,
     RequestedCall,
     RequestedResult,
     RequestMessage,
     RequestTool,
+    conversation,
     joined_text,
-    with_names,
 )
 from holodeck_backend_claude.testing.script import (
     Answer,
@@ -28,9 +29,8 @@ from holodeck_backend_claude.testing.script import (
     ToolUse,
     Usage,
     say,
-    split,
 )
-from holodeck_backend_claude.testing.server import Frame, ScriptedServer
+from holodeck_backend_claude.testing.server import ScriptedServer, new_id
 
 _ERROR_TYPES = {
     400: "invalid_request_error",
@@ -66,7 +66,7 @@ class ScriptedMessagesAPI(ScriptedServer):
         return ModelRequest(
             model=str(body.get("model", "")),
             system=joined_text(body.get("system", "")),
-            messages=with_names(m for raw in body.get("messages", ()) for m in _messages(raw)),
+            messages=conversation(m for raw in body.get("messages", ()) for m in _messages(raw)),
             tools=tuple(
                 RequestTool(t.get("name", ""), t.get("description", ""), t.get("input_schema", {}))
                 for t in body.get("tools", ())
@@ -78,24 +78,28 @@ class ScriptedMessagesAPI(ScriptedServer):
 
     def frames(self, answer: Reply, request: ModelRequest) -> Iterator[Frame]:
         """The answer as server-sent events."""
-        start = {**self._message(answer, request), "content": [], "stop_reason": None}
-        start["usage"] = {**start["usage"], "output_tokens": 1}
-        yield _event("message_start", message=start)
+        usage = {**_usage(answer.usage), "output_tokens": 1}
+        empty = {**self.document(Reply(), request), "stop_reason": None, "usage": usage}
+        yield _event("message_start", message=empty)
         yield _event("ping")
         for index, part in enumerate(answer.parts):
-            block, deltas = self._block(part, request)
-            yield _event("content_block_start", index=index, content_block=block)
-            for delta in deltas:
-                carries = delta["type"] != "signature_delta" and any(list(delta.values())[1:])
-                yield _event("content_block_delta", piece=carries, index=index, delta=delta)
-            yield _event("content_block_stop", index=index)
+            yield from _block_frames(index, part, request)
         delta = {"stop_reason": answer.stopped_by, "stop_sequence": None}
         yield _event("message_delta", delta=delta, usage=_usage(answer.usage))
         yield _event("message_stop")
 
-    def whole(self, answer: Reply, request: ModelRequest) -> dict[str, Any]:
+    def document(self, answer: Reply, request: ModelRequest) -> dict[str, Any]:
         """The answer as one message."""
-        return self._message(answer, request)
+        return {
+            "id": new_id("msg_"),
+            "type": "message",
+            "role": "assistant",
+            "model": request.model,
+            "content": [_block(part, request) for part in answer.parts],
+            "stop_reason": answer.stopped_by,
+            "stop_sequence": None,
+            "usage": _usage(answer.usage),
+        }
 
     def error_body(self, failure: Failure) -> dict[str, Any]:
         """The JSON body of an error."""
@@ -120,68 +124,59 @@ class ScriptedMessagesAPI(ScriptedServer):
     def other_routes(self) -> Sequence[web.RouteDef]:
         """The endpoints that Claude Code asks beside the model's."""
         return [
-            web.head("/", self._root),
+            web.head("/{path:.*}", self._reachable),
             web.post("/v1/messages/count_tokens", self._count_tokens),
             web.get("/v1/models", self._models),
         ]
 
-    async def _root(self, _http: web.Request) -> web.Response:
+    async def _reachable(self, _http: web.Request) -> web.Response:
         return web.Response()
 
     async def _count_tokens(self, http: web.Request) -> web.Response:
         return web.json_response({"input_tokens": max(1, len(await http.read()) // 4)})
 
     async def _models(self, _http: web.Request) -> web.Response:
-        return web.json_response({"data": [], "has_more": False, "first_id": None, "last_id": None})
+        model = {"type": "model", "id": "scripted", "display_name": "Scripted"}
+        ends = {"first_id": "scripted", "last_id": "scripted", "has_more": False}
+        return web.json_response({"data": [model], **ends})
 
-    def _message(self, answer: Reply, request: ModelRequest) -> dict[str, Any]:
-        return {
-            "id": self.next_id("msg_"),
-            "type": "message",
-            "role": "assistant",
-            "model": request.model,
-            "content": [self._content(part, request) for part in answer.parts],
-            "stop_reason": answer.stopped_by,
-            "stop_sequence": None,
-            "usage": _usage(answer.usage),
-        }
 
-    def _content(self, part: Part, request: ModelRequest) -> dict[str, Any]:
-        match part:
-            case Text():
-                return {"type": "text", "text": part.text}
-            case Thinking():
-                return {"type": "thinking", "thinking": part.text, "signature": _SIGNATURE}
-            case ToolUse():
-                return {**self._tool_use(part, request), "input": part.arguments}
+def _block(part: Part, request: ModelRequest) -> dict[str, Any]:
+    """A content block."""
+    match part:
+        case Text():
+            return {"type": "text", "text": "".join(part.pieces)}
+        case Thinking():
+            thought = "".join(part.pieces)
+            return {"type": "thinking", "thinking": thought, "signature": _SIGNATURE}
+        case ToolUse():
+            call_id = part.call_id or new_id("toolu_")
+            name = request.wire_name(part.name)
+            return {"type": "tool_use", "id": call_id, "name": name, "input": part.arguments}
 
-    def _block(
-        self, part: Part, request: ModelRequest
-    ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-        """The block that opens a part, and the deltas that fill it."""
-        match part:
-            case Text():
-                deltas = [{"type": "text_delta", "text": piece} for piece in part.chunks]
-                return {"type": "text", "text": ""}, deltas
-            case Thinking():
-                deltas = [{"type": "thinking_delta", "thinking": piece} for piece in part.chunks]
-                deltas.append({"type": "signature_delta", "signature": _SIGNATURE})
-                return {"type": "thinking", "thinking": "", "signature": ""}, deltas
-            case ToolUse():
-                pieces = ("", *split(part.raw_arguments))
-                deltas = [{"type": "input_json_delta", "partial_json": p} for p in pieces]
-                return self._tool_use(part, request), deltas
 
-    def _tool_use(self, part: ToolUse, request: ModelRequest) -> dict[str, Any]:
-        return {
-            "type": "tool_use",
-            "id": part.call_id or self.next_id("toolu_"),
-            "name": request.wire_name(part.name),
-            "input": {},
-        }
+def _block_frames(index: int, part: Part, request: ModelRequest) -> Iterator[Frame]:
+    """A content block as it is streamed: opened empty, filled piece by piece, closed."""
+    kind, key, empty = _STREAMED[type(part)]
+    block = {**_block(part, request), **empty}
+    yield _event("content_block_start", index=index, content_block=block)
+    if isinstance(part, ToolUse):
+        yield _event("content_block_delta", index=index, delta={"type": kind, key: ""})
+    for piece in part.pieces:
+        yield _event("content_block_delta", True, index=index, delta={"type": kind, key: piece})
+    if isinstance(part, Thinking):
+        delta = {"type": "signature_delta", "signature": _SIGNATURE}
+        yield _event("content_block_delta", index=index, delta=delta)
+    yield _event("content_block_stop", index=index)
 
 
 _SIGNATURE = "c2NyaXB0ZWQ="
+_STREAMED: dict[type[Part], tuple[str, str, dict[str, Any]]] = {
+    Text: ("text_delta", "text", {"text": ""}),
+    Thinking: ("thinking_delta", "thinking", {"thinking": "", "signature": ""}),
+    ToolUse: ("input_json_delta", "partial_json", {"input": {}}),
+}
+"""For each part: the type of its deltas, their key, and what the block is opened with."""
 
 
 def _usage(usage: Usage) -> dict[str, int]:
@@ -193,7 +188,7 @@ def _usage(usage: Usage) -> dict[str, int]:
     }
 
 
-def _event(kind: str, *, piece: bool = False, **fields: Any) -> Frame:
+def _event(kind: str, piece: bool = False, /, **fields: Any) -> Frame:
     return Frame(_sse(kind, {"type": kind, **fields}), piece)
 
 
@@ -214,7 +209,7 @@ def _messages(raw: Mapping[str, Any]) -> Iterator[RequestMessage]:
     if results:
         yield RequestMessage("tool", tool_results=results)
     text = joined_text([b for b in blocks if not _REMINDER.fullmatch(str(b.get("text", "")))])
-    if text or calls:
+    if text or calls or not results:
         yield RequestMessage(raw["role"], text, calls)
 
 

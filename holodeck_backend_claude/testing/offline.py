@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from holodeck_backend_claude.testing.request import ModelRequest, RequestedResult, RequestTool
@@ -9,22 +10,36 @@ from holodeck_backend_claude.testing.script import Reply, call_tool, say
 
 _QUOTED_CHARS = 1_500
 _NO_RESULTS = "No results found."
+_NO_MODEL = "Offline: no model was called."
+_QUESTION_LIKE = {"query", "question", "q", "search", "text", "input", "prompt", "message"}
+_ACTED_UPON = re.compile(r"cmd|code|command|dir|expression|file|id|path|script|sql|uri|url|key")
 
 
 def offline_model(request: ModelRequest) -> Reply:
     """Answer without a model: call a tool with the question, then quote what it returned.
 
-    The tool is the first one whose one required argument is a text. The answer always says that
-    no model was called.
+    The tool is the first one that needs a text such as ``query`` and nothing else; where there
+    is none, the first one that needs any one text which is not run or looked up as it is, as a
+    ``command`` or ``path`` would be. Built-in tools of Claude Code are never called. The answer
+    always says that no model was called.
     """
     if request.tool_results:
-        return say("\n\n".join(_report(result) for result in request.tool_results))
+        return say(_report(request.tool_results))
+    tools = _own_tools(request)
     question = request.last_user_text
-    for tool in request.tools:
-        argument = _question_argument(tool)
-        if argument is not None and question:
-            return call_tool(tool.name, {argument: question})
-    return say(_no_tool(request.tools))
+    fitting = [(tool.name, argument) for tool in tools if (argument := _question_argument(tool))]
+    fitting.sort(key=lambda found: found[1].lower() not in _QUESTION_LIKE)
+    if not question or not fitting:
+        return say(_no_call(tools, question))
+    name, argument = fitting[0]
+    return call_tool(name, {argument: question})
+
+
+def _own_tools(request: ModelRequest) -> Sequence[RequestTool]:
+    """The agent's tools, without those that Claude Code brings along."""
+    if not request.headers.get("user-agent", "").startswith("claude-cli"):
+        return request.tools
+    return [tool for tool in request.tools if tool.name.startswith("mcp__")]
 
 
 def _question_argument(tool: RequestTool) -> str | None:
@@ -32,31 +47,35 @@ def _question_argument(tool: RequestTool) -> str | None:
     required = tool.input_schema.get("required", ())
     if len(required) != 1:
         return None
-    schema = tool.input_schema.get("properties", {}).get(required[0], {})
-    return required[0] if schema.get("type") == "string" and "enum" not in schema else None
+    name = str(required[0])
+    schema = tool.input_schema.get("properties", {}).get(name, {})
+    if schema.get("type") != "string" or not schema.keys().isdisjoint({"enum", "const", "format"}):
+        return None
+    words = re.split(r"[_\W]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower())
+    return None if any(_ACTED_UPON.fullmatch(word) for word in words) else name
 
 
-def _report(result: RequestedResult) -> str:
-    name = short_name(result.name)
-    text = result.text.strip()
+def _report(results: Sequence[RequestedResult]) -> str:
+    return f"{_NO_MODEL} " + "\n\n".join(_told(result) for result in results)
+
+
+def _told(result: RequestedResult) -> str:
+    name, text = short_name(result.name), result.text.strip()
     if result.is_error:
-        return f"Offline: no model was called. The tool {name} failed: {_cut(text)}"
-    if not text or text == _NO_RESULTS:
-        return f"Offline: no model was called. The tool {name} found nothing for your question."
+        return f"The tool {name} failed: {_cut(text)}"
+    if text in {"", _NO_RESULTS}:
+        return f"The tool {name} found nothing for your question."
     return (
-        "Offline: no model was called. The passages below are what the tool "
-        f"{name} returned for your question.\n\n{_cut(text)}"
+        f"The passages below are what the tool {name} returned for your question.\n\n{_cut(text)}"
     )
 
 
-def _no_tool(tools: Sequence[RequestTool]) -> str:
+def _no_call(tools: Sequence[RequestTool], question: str) -> str:
     if not tools:
-        return "Offline: no model was called. The agent has no tools."
+        return f"{_NO_MODEL} The agent has no tools."
     names = ", ".join(short_name(tool.name) for tool in tools)
-    return (
-        "Offline: no model was called, and no tool can be called with a question alone. "
-        f"The agent has these tools: {names}."
-    )
+    cause = "none of them can be called with a question alone" if question else "nothing was asked"
+    return f"{_NO_MODEL} The agent has these tools, but {cause}: {names}."
 
 
 def short_name(wire_name: str) -> str:
@@ -71,5 +90,5 @@ def _cut(text: str) -> str:
         return text
     head = text[:_QUOTED_CHARS]
     end = max(head.rfind("\n"), head.rfind(" "))
-    head = head[:end] if end > _QUOTED_CHARS // 2 else head
-    return f"{head.rstrip()}\n[… {len(text) - len(head.rstrip())} more characters]"
+    head = head[: end if end > _QUOTED_CHARS // 2 else None].rstrip()
+    return f"{head}\n[… {len(text) - len(head)} more characters]"

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from aiohttp import web
 
+from holodeck_backend_claude.testing.delivery import Frame
 from holodeck_backend_claude.testing.embeddings import EmbeddingRequest, hashed_words
 from holodeck_backend_claude.testing.request import (
     ModelRequest,
@@ -16,21 +18,19 @@ from holodeck_backend_claude.testing.request import (
     RequestedResult,
     RequestMessage,
     RequestTool,
+    conversation,
     joined_text,
-    with_names,
 )
 from holodeck_backend_claude.testing.script import (
     Failure,
-    Part,
     Reply,
     Script,
     Text,
     Thinking,
     ToolUse,
     Usage,
-    split,
 )
-from holodeck_backend_claude.testing.server import Frame, ScriptedServer, lower_names
+from holodeck_backend_claude.testing.server import ScriptedServer, lower_names, new_id
 
 _FINISH = {"tool_use": "tool_calls", "max_tokens": "length", "refusal": "content_filter"}
 _ERROR_TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
@@ -40,8 +40,9 @@ class ScriptedOpenAIAPI(ScriptedServer):
     """An OpenAI-compatible API, answering from a script.
 
     Args:
-        script: What the chat model says; None where only embeddings are asked for.
-        embeddings: ``embeddings(text)`` gives the vector of a text.
+        script: What the chat model says; may be left out where only embeddings are asked for.
+        embeddings: ``embeddings(text)`` gives the vector of a text, or ``fail(...)``.
+        strict: Refuse requests that a real API refuses.
 
     Attributes:
         embedding_requests: The calls of ``/v1/embeddings``, in their order.
@@ -50,11 +51,14 @@ class ScriptedOpenAIAPI(ScriptedServer):
     model_path = "/v1/chat/completions"
 
     def __init__(
-        self, script: Script = (), *, embeddings: Callable[[str], list[float]] = hashed_words
+        self,
+        script: Script = (),
+        *,
+        embeddings: Callable[[str], list[float] | Failure] = hashed_words,
+        strict: bool = True,
     ) -> None:
-        super().__init__(script)
-        self.embeddings = embeddings
-        self.embedding_requests: list[EmbeddingRequest] = []
+        super().__init__(script, strict=strict)
+        self._embeddings = embeddings
 
     @property
     def base_url(self) -> str:
@@ -72,7 +76,7 @@ class ScriptedOpenAIAPI(ScriptedServer):
     def clear_records(self) -> None:
         """Forget what was recorded; done at each start."""
         super().clear_records()
-        self.embedding_requests = []
+        self.embedding_requests: list[EmbeddingRequest] = []
 
     def parse(self, body: Mapping[str, Any], headers: Mapping[str, str]) -> ModelRequest:
         """The neutral view of a chat completions request."""
@@ -81,7 +85,7 @@ class ScriptedOpenAIAPI(ScriptedServer):
         return ModelRequest(
             model=str(body.get("model", "")),
             system="\n".join(joined_text(message.get("content")) for message in prompts),
-            messages=with_names(_messages(m for m in raw if m not in prompts)),
+            messages=conversation(_message(m) for m in raw if m not in prompts),
             tools=tuple(_tool(t["function"]) for t in body.get("tools", ()) if "function" in t),
             stream=bool(body.get("stream")),
             headers=headers,
@@ -90,45 +94,32 @@ class ScriptedOpenAIAPI(ScriptedServer):
 
     def frames(self, answer: Reply, request: ModelRequest) -> Iterator[Frame]:
         """The answer as chunks."""
-        head = {**self._head(request), "object": "chat.completion.chunk"}
-
-        def chunk(
-            delta: Mapping[str, Any], *, end: str | None = None, piece: bool = False
-        ) -> Frame:
+        head = {**_head(request), "object": "chat.completion.chunk"}
+        for delta, end, piece in _deltas(answer, request):
             choice = {"index": 0, "delta": delta, "finish_reason": end, "logprobs": None}
-            return Frame(_sse({**head, "choices": [choice]}), piece)
-
-        yield chunk({"role": "assistant", "content": None if _silent(answer) else ""})
-        calls = -1
-        for part in answer.parts:
-            calls += isinstance(part, ToolUse)
-            yield from (
-                chunk(d, piece=is_piece) for d, is_piece in self._deltas(part, request, calls)
-            )
-        yield chunk({}, end=_finish(answer))
+            yield Frame(_sse({**head, "choices": [choice]}), piece)
         if (request.body.get("stream_options") or {}).get("include_usage"):
             yield Frame(_sse({**head, "choices": [], "usage": _usage(answer.usage)}))
         yield Frame(b"data: [DONE]\n\n")
 
-    def whole(self, answer: Reply, request: ModelRequest) -> dict[str, Any]:
+    def document(self, answer: Reply, request: ModelRequest) -> dict[str, Any]:
         """The answer as one chat completion."""
-        said = "".join(part.text for part in answer.parts if isinstance(part, Text))
-        thought = "".join(part.text for part in answer.parts if isinstance(part, Thinking))
+        thought = _joined(answer, Thinking)
         calls = [
-            self._call(part, request, part.raw_arguments)
+            _call(part, request, "".join(part.pieces))
             for part in answer.parts
             if isinstance(part, ToolUse)
         ]
         message = {
             "role": "assistant",
-            "content": None if _silent(answer) else said,
+            "content": _joined(answer, Text) or (None if calls else ""),
             "refusal": None,
             **({"reasoning_content": thought} if thought else {}),
             **({"tool_calls": calls} if calls else {}),
         }
         choice = {"index": 0, "message": message, "finish_reason": _finish(answer)}
         return {
-            **self._head(request),
+            **_head(request),
             "object": "chat.completion",
             "choices": [{**choice, "logprobs": None}],
             "usage": _usage(answer.usage),
@@ -155,37 +146,53 @@ class ScriptedOpenAIAPI(ScriptedServer):
         return web.json_response({"object": "list", "data": [model]})
 
     async def _embed(self, http: web.Request) -> web.Response:
-        asked = EmbeddingRequest.parse(await http.json(), lower_names(http.headers))
+        body = await self.read(http)
+        if isinstance(body, Failure):
+            return self.error(body)
+        asked = EmbeddingRequest.parse(body, lower_names(http.headers))
         self.embedding_requests.append(asked)
-        return web.json_response(asked.answer([self.embeddings(text) for text in asked.texts]))
-
-    def _head(self, request: ModelRequest) -> dict[str, Any]:
-        return {"id": self.next_id("chatcmpl-"), "created": 0, "model": request.model}
-
-    def _deltas(
-        self, part: Part, request: ModelRequest, index: int
-    ) -> Iterator[tuple[dict[str, Any], bool]]:
-        """The deltas of a part, and whether each one is a piece."""
-        match part:
-            case Text():
-                yield from (({"content": piece}, bool(piece)) for piece in part.chunks)
-            case Thinking():
-                yield from (({"reasoning_content": piece}, bool(piece)) for piece in part.chunks)
-            case ToolUse():
-                call = self._call(part, request, "")
-                yield {"tool_calls": [{"index": index, **call}]}, False
-                for piece in split(part.raw_arguments):
-                    function = {"arguments": piece}
-                    yield {"tool_calls": [{"index": index, "function": function}]}, bool(piece)
-
-    def _call(self, part: ToolUse, request: ModelRequest, arguments: str) -> dict[str, Any]:
-        function = {"name": request.wire_name(part.name), "arguments": arguments}
-        call_id = part.call_id or self.next_id("call_")
-        return {"id": call_id, "type": "function", "function": function}
+        vectors = []
+        for text in asked.texts:
+            vector = self._embeddings(text)
+            if isinstance(vector, Failure):
+                return self.error(vector)
+            vectors.append(vector)
+        return web.json_response(asked.answer(vectors))
 
 
-def _silent(answer: Reply) -> bool:
-    return not any(isinstance(part, Text) for part in answer.parts)
+def _deltas(
+    answer: Reply, request: ModelRequest
+) -> Iterator[tuple[dict[str, Any], str | None, bool]]:
+    """Each delta, its finish reason, and whether it is a piece of the answer."""
+    yield {"role": "assistant", "content": ""}, None, False
+    calls = 0
+    for part in answer.parts:
+        if isinstance(part, ToolUse):
+            yield {"tool_calls": [{"index": calls, **_call(part, request, "")}]}, None, False
+            for piece in part.pieces:
+                function = {"arguments": piece}
+                yield {"tool_calls": [{"index": calls, "function": function}]}, None, True
+            calls += 1
+            continue
+        key = "content" if isinstance(part, Text) else "reasoning_content"
+        for piece in part.pieces:
+            yield {key: piece}, None, True
+    yield {}, _finish(answer), False
+
+
+def _head(request: ModelRequest) -> dict[str, Any]:
+    return {"id": new_id("chatcmpl-"), "created": int(time.time()), "model": request.model}
+
+
+def _call(part: ToolUse, request: ModelRequest, arguments: str) -> dict[str, Any]:
+    function = {"name": request.wire_name(part.name), "arguments": arguments}
+    return {"id": part.call_id or new_id("call_"), "type": "function", "function": function}
+
+
+def _joined(answer: Reply, kind: type[Text | Thinking]) -> str:
+    return "".join(
+        piece for part in answer.parts if isinstance(part, kind) for piece in part.pieces
+    )
 
 
 def _finish(answer: Reply) -> str:
@@ -212,21 +219,13 @@ def _tool(function: Mapping[str, Any]) -> RequestTool:
     )
 
 
-def _messages(raw: Iterable[Mapping[str, Any]]) -> Iterator[RequestMessage]:
-    """The messages; results that follow each other are one message, as in the Messages API."""
-    results: list[RequestedResult] = []
-    for message in raw:
-        text = joined_text(message.get("content"))
-        if message.get("role") == "tool":
-            results.append(RequestedResult(message.get("tool_call_id", ""), text))
-            continue
-        if results:
-            yield RequestMessage("tool", tool_results=tuple(results))
-            results = []
-        calls = tuple(_requested(call) for call in message.get("tool_calls") or ())
-        yield RequestMessage("assistant" if calls else message["role"], text, calls)
-    if results:
-        yield RequestMessage("tool", tool_results=tuple(results))
+def _message(raw: Mapping[str, Any]) -> RequestMessage:
+    text = joined_text(raw.get("content"))
+    if raw["role"] == "tool":
+        result = RequestedResult(raw.get("tool_call_id", ""), text)
+        return RequestMessage("tool", tool_results=(result,))
+    calls = tuple(_requested(call) for call in raw.get("tool_calls") or ())
+    return RequestMessage(raw["role"], text, calls)
 
 
 def _requested(call: Mapping[str, Any]) -> RequestedCall:

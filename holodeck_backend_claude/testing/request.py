@@ -76,7 +76,8 @@ class ModelRequest:
     @property
     def tool_results(self) -> tuple[RequestedResult, ...]:
         """The tool results that wait for an answer; none where the user said something since."""
-        last = self.messages[-1] if self.messages else None
+        said = (m for m in reversed(self.messages) if m.role != "user" or m.text)
+        last = next(said, None)
         return last.tool_results if last is not None else ()
 
     def wire_name(self, name: str) -> str:
@@ -88,15 +89,17 @@ class ModelRequest:
         return ending[0] if len(ending) == 1 else name
 
 
-def with_names(messages: Iterable[RequestMessage]) -> tuple[RequestMessage, ...]:
-    """The messages, each tool result with the name of the tool that was called."""
-    named: list[RequestMessage] = []
+def conversation(messages: Iterable[RequestMessage]) -> tuple[RequestMessage, ...]:
+    """The messages, tool results in one message and each with the name of its tool."""
+    merged: list[RequestMessage] = []
     names: dict[str, str] = {}
     for message in messages:
         names.update((call.call_id, call.name) for call in message.tool_calls)
         results = tuple(replace(r, name=names.get(r.call_id, "")) for r in message.tool_results)
-        named.append(replace(message, tool_results=results))
-    return tuple(named)
+        if results and merged and merged[-1].role == "tool":
+            results = merged.pop().tool_results + results
+        merged.append(replace(message, tool_results=results))
+    return tuple(merged)
 
 
 def joined_text(content: Any) -> str:

@@ -26,24 +26,14 @@ class Usage:
 class Text:
     """Text of the answer, streamed in these pieces."""
 
-    chunks: tuple[str, ...]
-
-    @property
-    def text(self) -> str:
-        """The whole text."""
-        return "".join(self.chunks)
+    pieces: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Thinking:
     """Thinking before the answer, streamed in these pieces."""
 
-    chunks: tuple[str, ...]
-
-    @property
-    def text(self) -> str:
-        """The whole thinking."""
-        return "".join(self.chunks)
+    pieces: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -55,11 +45,11 @@ class ToolUse:
     call_id: str | None = None
 
     @property
-    def raw_arguments(self) -> str:
+    def pieces(self) -> tuple[str, ...]:
         """The arguments as the model writes them."""
         if isinstance(self.arguments, str):
-            return self.arguments
-        return json.dumps(self.arguments, ensure_ascii=False)
+            return split(self.arguments)
+        return split(json.dumps(self.arguments, ensure_ascii=False))
 
 
 Part: TypeAlias = Text | Thinking | ToolUse
@@ -94,7 +84,7 @@ class Hold:
 
 @dataclass(frozen=True)
 class Reply:
-    """One answer of the model.
+    """One answer of the model; :func:`say`, :func:`call_tool` and :func:`reply` make it.
 
     Attributes:
         parts: Thinking, text and tool calls in the order of the answer.
@@ -102,9 +92,9 @@ class Reply:
         stop_reason: As the Messages API names it; None means ``tool_use`` for an answer with
             tool calls, otherwise ``end_turn``.
         before: Seconds before the first byte.
-        between: Seconds between two pieces of a streamed answer.
+        between: Seconds after each streamed piece.
         cut: Where the answer breaks off.
-        hold: Where the answer waits.
+        holds: Where the answer waits.
     """
 
     parts: tuple[Part, ...] = ()
@@ -113,7 +103,7 @@ class Reply:
     before: float = 0.0
     between: float = 0.0
     cut: Cut | None = None
-    hold: Hold | None = None
+    holds: tuple[Hold, ...] = ()
 
     @property
     def stopped_by(self) -> str:
@@ -122,6 +112,12 @@ class Reply:
             return self.stop_reason
         calls = any(isinstance(part, ToolUse) for part in self.parts)
         return "tool_use" if calls else "end_turn"
+
+    def check_has_pieces(self, count: int) -> None:
+        """Raise ValueError where the answer is not so long."""
+        pieces = sum(len(part.pieces) for part in self.parts)
+        if not 0 <= count <= pieces:
+            raise ValueError(f"after_pieces is {count}, but the answer has {pieces} pieces")
 
 
 @dataclass(frozen=True)
@@ -160,7 +156,7 @@ def say(
     """An answer in words.
 
     Args:
-        text: The answer.
+        text: The answer; an empty one leaves the answer without a text.
         chunks: The pieces in which it is streamed; they must join to ``text``.
         thinking: What the model thinks before it.
         usage: The tokens it reports.
@@ -171,9 +167,10 @@ def say(
     """
     if chunks is not None and "".join(chunks) != text:
         raise ValueError(f"the chunks {list(chunks)!r} do not join to the text {text!r}")
-    before = (Thinking(split(thinking)),) if thinking is not None else ()
-    said = Text(split(text) if chunks is None else tuple(chunks))
-    return Reply((*before, said), usage or Usage(), stop_reason)
+    parts: list[Part] = [Thinking(split(thinking))] if thinking else []
+    if text:
+        parts.append(Text(split(text) if chunks is None else tuple(filter(None, chunks))))
+    return Reply(tuple(parts), usage or Usage(), stop_reason)
 
 
 def call_tool(
@@ -196,7 +193,13 @@ def call_tool(
 
 
 def reply(*answers: Reply, usage: Usage | None = None, stop_reason: str | None = None) -> Reply:
-    """One answer made of several: ``reply(say("I look."), call_tool("a"), call_tool("b"))``."""
+    """One answer made of several: ``reply(say("I look."), call_tool("a"), call_tool("b"))``.
+
+    Raises:
+        ValueError: One of them has a usage, a stop reason, a delay, a cut or a hold of its own.
+    """
+    if any(answer != Reply(answer.parts) for answer in answers):
+        raise ValueError("usage, stop_reason, delay, cut and hold belong to the whole reply(...)")
     parts = tuple(part for answer in answers for part in answer.parts)
     return Reply(parts, usage or Usage(), stop_reason)
 
@@ -222,21 +225,30 @@ def fail(
 def cut(answer: Reply, *, after_pieces: int, error: Failure | None = None) -> Reply:
     """The answer, broken off after so many pieces of text, thinking or arguments.
 
-    The connection is dropped; with ``error`` a streamed answer ends with that error instead.
+    The connection is dropped; with ``error`` the answer ends with that error instead.
+
+    Raises:
+        ValueError: The answer has fewer pieces.
     """
+    answer.check_has_pieces(after_pieces)
     return replace(answer, cut=Cut(after_pieces, error))
 
 
 def delay(answer: _AnswerT, *, before: float = 0.0, between: float = 0.0) -> _AnswerT:
-    """The answer, late: seconds before its first byte and between two streamed pieces."""
+    """The answer, late: seconds before its first byte and after each streamed piece."""
     if isinstance(answer, Failure):
         return replace(answer, before=before)
     return replace(answer, before=before, between=between)
 
 
 def hold(answer: Reply, gate: asyncio.Event, *, after_pieces: int = 0) -> Reply:
-    """The answer, halted after so many pieces until ``gate.set()``."""
-    return replace(answer, hold=Hold(after_pieces, gate))
+    """The answer, halted after so many pieces until ``gate.set()``; may be used repeatedly.
+
+    Raises:
+        ValueError: The answer has fewer pieces.
+    """
+    answer.check_has_pieces(after_pieces)
+    return replace(answer, holds=(*answer.holds, Hold(after_pieces, gate)))
 
 
 def hang() -> Silence:
@@ -252,4 +264,4 @@ def forever(step: Step) -> Forever:
 def split(text: str) -> tuple[str, ...]:
     """Cut a text into pieces as a model streams it: a few characters each, 32 pieces at most."""
     size = max(8, math.ceil(len(text) / 32))
-    return tuple(text[start : start + size] for start in range(0, len(text), size)) or ("",)
+    return tuple(text[start : start + size] for start in range(0, len(text), size))
