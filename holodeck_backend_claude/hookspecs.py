@@ -13,6 +13,10 @@ A plugin is a module (or object) named by an entry point of the group ``holodeck
 Both hooks take nothing and return frozen descriptions, so that listing plugins runs no tool code
 and opens no connection. Wherever a description takes a callable or a class, it also takes an
 import string ``"package.module:attribute"``, so that heavy libraries load only when used.
+
+Names (of backends, providers, tool types and settings blocks) are 1 to 64 of the characters
+``a-z 0-9 _ - .`` with a letter or digit at both ends. A plugin whose hooks or descriptions are
+not sound, or that claims a name another one has, is left out whole.
 """
 
 from __future__ import annotations
@@ -77,11 +81,13 @@ class BackendType:
 
     Attributes:
         name: What ``backend:`` in agent.yaml calls it.
-        providers: The values of ``model.provider`` it runs by default.
+        providers: The values of ``model.provider`` it runs by default; may be empty, an agent
+            then has to name the backend.
         factory: ``factory(agent, registry) -> AgentBackend``; opens nothing.
         settings_key: The key of its own block in agent.yaml.
         settings: The pydantic model of that block.
-        replaces: True to take the name or the providers over from a default plugin.
+        replaces: True to take the name or the providers over from a built-in backend: one of a
+            default plugin or of this distribution.
     """
 
     name: str
@@ -103,7 +109,8 @@ class ToolType:
         open: ``open(config, context)``: an async context manager around the live instance
             (an index, a connection); None where nothing is to be opened, ``instance`` is then None.
         instructions: ``instructions(config)``: a line for the system prompt, or None.
-        replaces: True to take the tag over from a default plugin.
+        replaces: True to take the tag over from a built-in tool type; the adapters that were
+            made for the built-in one on single backends go with it.
     """
 
     type: str

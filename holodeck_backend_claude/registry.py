@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 
+from holodeck_backend_claude.contract import PluginError
 from holodeck_backend_claude.imports import resolve
 
 if TYPE_CHECKING:
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     )
 
 T = TypeVar("T")
+
+NameKind: TypeAlias = Literal["backend", "provider", "tool", "settings", "adapter"]
+"""What a plugin can claim a name for."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,29 @@ class Provided(Generic[T]):
     origin: Origin
 
 
+@dataclass(frozen=True)
+class Absent:
+    """A plugin that is installed but left out.
+
+    Attributes:
+        origin: The plugin.
+        state: ``blocked`` or ``failed``.
+        cause: Who blocked it, or why it failed.
+        names: What it is known to provide; empty where it was never read.
+    """
+
+    origin: Origin
+    state: Literal["blocked", "failed"]
+    cause: str
+    names: frozenset[tuple[NameKind, str]] = frozenset()
+
+    def __str__(self) -> str:
+        subject = f"the plugin {self.origin.plugin!r} of {self.origin}"
+        if self.state == "blocked":
+            return f"{subject} is {self.cause}"
+        return f"{subject} failed: {self.cause}"
+
+
 @dataclass
 class Registry:
     """The backends and tool types of this process.
@@ -51,31 +78,65 @@ class Registry:
         tool_types: By the tag used in agent.yaml.
         overrides: Adapters for a tool type on one backend, by ``(type, backend)``.
         instances: Ready tool instances by tool name, used instead of opening the tool.
+        absent: The plugins that are installed but left out, for the words of a refusal.
     """
 
     backends: dict[str, Provided[BackendType]] = field(default_factory=dict)
     tool_types: dict[str, Provided[ToolType]] = field(default_factory=dict)
     overrides: dict[tuple[str, str], Provided[AdapterOverride]] = field(default_factory=dict)
     instances: Mapping[str, Any] = field(default_factory=dict)
+    absent: tuple[Absent, ...] = ()
 
     def with_instances(self, instances: Mapping[str, Any]) -> Registry:
         """The same registry, with tools that are open already."""
         return replace(self, instances=dict(instances))
 
     def config_model(self, tool_type: str) -> type[ToolConfig]:
-        """The config class of a tool type; KeyError for an unknown one."""
-        model: type[ToolConfig] = resolve(self.tool_types[tool_type].value.config)
+        """The config class of a tool type.
+
+        Raises:
+            KeyError: The tool type is unknown.
+            PluginError: Its plugin names no subclass of ``ToolConfig``.
+        """
+        from holodeck_backend_claude.config import ToolConfig
+
+        provided = self.tool_types[tool_type]
+        model = _load(provided, provided.value.config)
+        if not (isinstance(model, type) and issubclass(model, ToolConfig)):
+            raise PluginError(
+                f"the tool type {tool_type!r} of {provided.origin} names {model!r} as its config, "
+                "which is not a subclass of holodeck_backend_claude.config.ToolConfig"
+            )
         return model
 
     def adapter_factory(self, tool_type: str, backend: str) -> AdapterFactory:
         """The adapter of a tool type on a backend: its override there, or the neutral one."""
         override = self.overrides.get((tool_type, backend))
-        chosen = override.value if override else self.tool_types[tool_type].value
-        factory: AdapterFactory = resolve(chosen.adapter)
+        chosen = override or self.tool_types[tool_type]
+        factory: AdapterFactory = _load(chosen, chosen.value.adapter)
         return factory
 
     def settings_models(self) -> Iterator[tuple[str, type[BaseModel]]]:
         """``(settings_key, model)`` of every backend that has a block in agent.yaml."""
         for provided in self.backends.values():
             if provided.value.settings_key and provided.value.settings:
-                yield provided.value.settings_key, resolve(provided.value.settings)
+                yield provided.value.settings_key, _load(provided, provided.value.settings)
+
+    def backend_for(self, provider: str) -> Provided[BackendType] | None:
+        """The backend that runs ``model.provider: <provider>`` by default, or None."""
+        for provided in self.backends.values():
+            if provider in provided.value.providers:
+                return provided
+        return None
+
+    def why_absent(self, kind: NameKind, name: str) -> Absent | None:
+        """The left-out plugin that would provide ``name``, where that is known."""
+        return next((absent for absent in self.absent if (kind, name) in absent.names), None)
+
+
+def _load(provided: Provided[Any], reference: Any) -> Any:
+    try:
+        return resolve(reference)
+    except PluginError as cause:
+        origin = provided.origin
+        raise PluginError(f"the plugin {origin.plugin!r} of {origin} {cause}") from cause

@@ -1,0 +1,114 @@
+"""BackendSelector: which backend runs this agent, or why none may."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from holodeck_backend_claude.contract import AgentBackend, HoloDeckError, PluginError
+from holodeck_backend_claude.imports import resolve
+from holodeck_backend_claude.registry import Absent, NameKind, Provided, Registry
+
+if TYPE_CHECKING:
+    from holodeck_backend_claude.config import Agent
+    from holodeck_backend_claude.hookspecs import BackendType
+
+
+class BackendSelector:
+    """Picks the backend of an agent: the one it names, else the one of its model's provider."""
+
+    @staticmethod
+    def create(
+        agent_config: Agent,
+        tools: Mapping[str, Any] | None = None,
+        *,
+        registry: Registry | None = None,
+    ) -> AgentBackend:
+        """Make the agent's backend; nothing is opened before its ``initialize()``.
+
+        Args:
+            agent_config: The validated agent.
+            tools: Ready tool instances by tool name, used instead of opening those tools.
+            registry: What the plugins contributed; None loads them by the agent's own
+                ``plugins`` block.
+
+        Raises:
+            PluginError: The backend is missing, blocked or broken. It is never replaced by
+                another one.
+        """
+        if registry is None:
+            from holodeck_backend_claude.plugins import load_plugins
+
+            registry = load_plugins(config=agent_config.plugins).registry
+        if tools:
+            registry = registry.with_instances(tools)
+        return _made(_chosen(agent_config, registry), agent_config, registry)
+
+
+def _chosen(agent: Agent, registry: Registry) -> Provided[BackendType]:
+    if agent.backend is not None:
+        if agent.backend in registry.backends:
+            return registry.backends[agent.backend]
+        raise _refusal(agent, registry, "backend", agent.backend)
+    provided = registry.backend_for(agent.model.provider)
+    if provided is None:
+        raise _refusal(agent, registry, "provider", agent.model.provider)
+    return provided
+
+
+def _made(provided: Provided[BackendType], agent: Agent, registry: Registry) -> AgentBackend:
+    subject = f"the backend {provided.value.name!r} of {provided.origin}"
+    try:
+        backend = resolve(provided.value.factory)(agent, registry)
+    except PluginError as error:
+        raise PluginError(f"{subject}: {error}") from error
+    except HoloDeckError:
+        raise
+    except Exception as error:
+        raise PluginError(
+            f"{subject} could not be made: {type(error).__name__}: {error}"
+        ) from error
+    if not isinstance(backend, AgentBackend):
+        raise PluginError(
+            f"{subject} gave a {type(backend).__name__}, which lacks methods of AgentBackend "
+            "(initialize, invoke_once, create_session, teardown)"
+        )
+    return backend
+
+
+def _refusal(agent: Agent, registry: Registry, kind: NameKind, name: str) -> PluginError:
+    wanted = {
+        "backend": f"the agent {agent.name!r} asks for the backend {name!r}",
+        "provider": f"the agent {agent.name!r} has a model of the provider {name!r}",
+    }[kind]
+    absent = registry.why_absent(kind, name)
+    if absent is not None:
+        return PluginError(f"{wanted}, but {absent}. {_way_back(absent)}")
+    lines = [f"{wanted}, but no installed plugin runs it; known: {_known(kind, registry)}."]
+    unread = [absent for absent in registry.absent if not absent.names]
+    if unread:
+        lines.append("One of the plugins that are left out may:")
+        lines += [f"  {absent}" for absent in unread]
+    else:
+        lines.append(
+            "Correct the name, or pip install the distribution that provides it; "
+            "'holodeck-claude plugins' lists what is installed."
+        )
+    return PluginError("\n".join(lines))
+
+
+def _way_back(absent: Absent) -> str:
+    if absent.state == "blocked":
+        return "Change that list to use it; no other backend takes its place."
+    return (
+        f"Mend that, or reinstall {absent.origin.distribution}; 'holodeck-claude plugins' shows "
+        "whether it loads. No other backend takes its place."
+    )
+
+
+def _known(kind: NameKind, registry: Registry) -> str:
+    if kind == "backend":
+        names = sorted(registry.backends)
+    else:
+        names = sorted({p for each in registry.backends.values() for p in each.value.providers})
+    return ", ".join(names) or "none"
