@@ -11,6 +11,9 @@ from aiohttp import web
 
 from holodeck_backend_claude.testing.script import Reply
 
+_TIME_TO_READ = 0.1
+"""Seconds before a line breaks: clients drop what they have not read by then."""
+
 
 class Frame(NamedTuple):
     """Bytes of a streamed answer; a piece is one that carries text, thinking or arguments."""
@@ -75,5 +78,6 @@ async def _break_off(
         await response.write(last_words)
         await response.write_eof()
     elif http.transport is not None:
-        http.transport.close()  # what was written still arrives; the end of the answer does not
+        await asyncio.sleep(_TIME_TO_READ)
+        http.transport.close()
     return response

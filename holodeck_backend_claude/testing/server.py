@@ -22,6 +22,7 @@ from holodeck_backend_claude.testing.request import ModelRequest
 from holodeck_backend_claude.testing.script import Answer, Failure, Reply, Script, Silence, fail
 
 MAX_BODY = 64 * 1024 * 1024
+_SCRIPT_ERROR = 418  # no real API sends it, and no client tries again after it
 
 
 class ScriptedServer(ABC):
@@ -157,7 +158,7 @@ class ScriptedServer(ABC):
         try:
             request = self.parse(body, lower_names(http.headers))
         except (AttributeError, KeyError, TypeError) as cause:
-            return self.error(self.problem(f"the request cannot be read: {cause!r}"))
+            return self.error(self._problem(400, f"the request cannot be read: {cause!r}"))
         return await self._respond(http, request, await self._choose(request))
 
     async def read(self, http: web.Request) -> dict[str, Any] | Failure:
@@ -180,11 +181,11 @@ class ScriptedServer(ABC):
             self._arrived.notify_all()
         fault = refusal(request) if self._strict else None
         if fault is not None:
-            return self.problem(fault)
+            return self._problem(400, fault)
         try:
             return await self._playback.answer(request)
         except ScriptError as cause:
-            return self.problem(str(cause))
+            return self._problem(_SCRIPT_ERROR, str(cause))
 
     async def _respond(
         self, http: web.Request, request: ModelRequest, answer: Answer
@@ -204,10 +205,10 @@ class ScriptedServer(ABC):
             return self.error(error)
         return await send_document(http, answer, self.document(answer, request))
 
-    def problem(self, text: str) -> Failure:
-        """Record a problem and make an error of it that no client tries again."""
-        self.problems.append(text)
-        return fail(400, text)
+    def _problem(self, status: int, text: str) -> Failure:
+        if text not in self.problems:
+            self.problems.append(text)
+        return fail(status, text)
 
     def error(self, failure: Failure) -> web.Response:
         """An HTTP error in this wire format."""
