@@ -189,7 +189,7 @@ def call_tool(
         call_id: The id of the call; None makes a unique one.
         usage: The tokens the answer reports.
     """
-    return Reply((ToolUse(name, arguments or {}, call_id),), usage or Usage())
+    return Reply((ToolUse(name, {} if arguments is None else arguments, call_id),), usage or Usage())
 
 
 def reply(*answers: Reply, usage: Usage | None = None, stop_reason: str | None = None) -> Reply:
