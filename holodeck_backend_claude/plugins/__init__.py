@@ -8,12 +8,11 @@ from holodeck_backend_claude.plugins.choice import (
     PluginLists,
 )
 from holodeck_backend_claude.plugins.loading import (
-    PluginInfo,
-    Plugins,
     load_plugin_objects,
     load_plugins,
     load_sources,
 )
+from holodeck_backend_claude.plugins.report import PluginInfo, Plugins, PluginState
 from holodeck_backend_claude.plugins.sources import (
     DEFAULTS,
     KNOWN_NAMES,
@@ -33,6 +32,7 @@ __all__ = [
     "NameList",
     "PluginInfo",
     "PluginLists",
+    "PluginState",
     "Plugins",
     "Source",
     "default_sources",

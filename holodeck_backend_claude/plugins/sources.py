@@ -23,10 +23,18 @@ DEFAULTS: Mapping[str, str] = {
 """The plugins the core registers itself, by name, in this order."""
 
 KNOWN_NAMES: Mapping[str, frozenset[tuple[NameKind, str]]] = {
-    "claude": frozenset({("backend", "claude"), ("provider", "anthropic")}),
+    "claude": frozenset(
+        {
+            ("backend", "claude"),
+            ("provider", "anthropic"),
+            ("settings", "claude"),
+            ("adapter", "vectorstore on claude"),
+        }
+    ),
     "semantic-kernel": frozenset(
         {
             ("backend", "semantic-kernel"),
+            ("settings", "semantic_kernel"),
             ("provider", "openai"),
             ("provider", "azure_openai"),
             ("provider", "ollama"),

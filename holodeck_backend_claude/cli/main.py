@@ -1,0 +1,154 @@
+"""``holodeck-claude``: the group of commands, loaded one by one, and what errors look like."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from holodeck_backend_claude.cli.options import CommonOptions, common_parameters
+from holodeck_backend_claude.contract import HoloDeckError
+
+PROGRAM = "holodeck-claude"
+
+COMMANDS = {
+    "run": "Ask an agent one question and print its answer.",
+    "chat": "Talk with an agent in one live session.",
+    "validate": "Check an agent file without running it.",
+    "plugins": "List the plugins: what is loaded, blocked or failed, and why.",
+}
+"""Each command and its short help. ``cli/<name>.py`` defines it as ``command``."""
+
+EXIT_NO_READER = 1
+EXIT_ERROR = 2
+EXIT_BUG = 3
+EXIT_INTERRUPTED = 130
+
+
+class LazyGroup(click.Group):
+    """Imports a command's module only when that command is used."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            name=PROGRAM,
+            context_settings={"help_option_names": ["-h", "--help"]},
+            help="Run a HoloDeck agent.yaml on the Claude Agent SDK or on Semantic Kernel.",
+            commands={
+                name: click.Command(name, short_help=text) for name, text in COMMANDS.items()
+            },
+            params=[
+                click.Option(
+                    ["--version"],
+                    is_flag=True,
+                    is_eager=True,
+                    expose_value=False,
+                    callback=_print_version,
+                    help="Show the version and exit.",
+                ),
+                *common_parameters(),
+            ],
+        )
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The commands in the order a newcomer needs them."""
+        return list(self.commands)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command itself, from its module."""
+        if cmd_name not in self.commands:
+            return None
+        module = importlib.import_module(f"holodeck_backend_claude.cli.{cmd_name}")
+        command: click.Command = module.command
+        _add_common_parameters(command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of commands in ``--help``, without importing any."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code; never raises but for ``SystemExit``.
+
+    Args:
+        arguments: What follows the program's name; the process's own arguments by default.
+    """
+    options = CommonOptions()
+    try:
+        result = LazyGroup().main(
+            args=arguments, prog_name=PROGRAM, standalone_mode=False, obj=options
+        )
+        sys.stdout.flush()
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt) as error:
+        return _interrupted(error)
+    except BrokenPipeError:
+        _give_up_stdout()
+        return EXIT_NO_READER
+    except HoloDeckError as error:
+        _print_error(str(error), options)
+        return EXIT_ERROR
+    except Exception as error:  # noqa: BLE001  # the last one: nobody is to see a bare traceback
+        _print_bug(error, options)
+        return EXIT_BUG
+    return result if isinstance(result, int) else 0
+
+
+def _add_common_parameters(command: click.Command) -> None:
+    """Let ``holodeck-claude run --block-plugin x`` mean what it says, too."""
+    taken = {name for parameter in command.params for name in parameter.opts}
+    command.params += [each for each in common_parameters() if not taken.intersection(each.opts)]
+
+
+def _print_version(context: click.Context, _parameter: click.Parameter, value: bool) -> None:
+    if not value or context.resilient_parsing:
+        return
+    from importlib.metadata import version
+
+    click.echo(f"{PROGRAM} {version('holodeck-backend-claude')}")
+    context.exit()
+
+
+def _interrupted(error: BaseException) -> int:
+    """Ctrl-C ends quietly; an abort that a command asked for is an ordinary failure."""
+    if isinstance(error, KeyboardInterrupt) or isinstance(error.__cause__, KeyboardInterrupt):
+        return EXIT_INTERRUPTED
+    return 1
+
+
+def _give_up_stdout() -> None:
+    """Nobody reads any more; what is still buffered must not fail again when Python exits."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _print_error(message: str, options: CommonOptions) -> None:
+    _print_traceback(options)
+    click.secho("Error: ", fg="red", bold=True, nl=False, err=True)
+    click.echo(message, err=True)
+
+
+def _print_bug(error: Exception, options: CommonOptions) -> None:
+    _print_traceback(options)
+    message = " ".join(str(error).split())
+    where = (
+        "the traceback is above" if options.verbose else "run it again with -v for the traceback"
+    )
+    click.secho("Internal error: ", fg="red", bold=True, nl=False, err=True)
+    click.echo(
+        f"{type(error).__name__}{': ' if message else ''}{message} "
+        f"(this is a bug, please report it; {where})",
+        err=True,
+    )
+
+
+def _print_traceback(options: CommonOptions) -> None:
+    if options.verbose:
+        import traceback
+
+        click.echo(traceback.format_exc(), err=True)

@@ -1,0 +1,89 @@
+"""The registry: looking up what plugins contributed, with errors that name the plugin."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import BaseModel
+
+from holodeck_backend_claude.config import ToolConfig
+from holodeck_backend_claude.contract import PluginError, ToolAdapter
+from holodeck_backend_claude.hookspecs import AdapterOverride, BackendType, ToolType
+from holodeck_backend_claude.registry import Origin, Provided, Registry
+
+ORIGIN = Origin("sql", "acme-sql", "2.3")
+
+
+class Config(ToolConfig):
+    pass
+
+
+class Settings(BaseModel):
+    pass
+
+
+def neutral(_config: object, _instance: object) -> list[ToolAdapter]:
+    return []
+
+
+def special(_config: object, _instance: object) -> list[ToolAdapter]:
+    return []
+
+
+def registry(**changes: object) -> Registry:
+    fields: dict[str, object] = {"config": Config, "adapter": neutral, **changes}
+    tool = ToolType("sql", **fields)  # type: ignore[arg-type]
+    return Registry(tool_types={"sql": Provided(tool, ORIGIN)})
+
+
+def test_the_config_class_of_a_tool_type_is_found_by_class_or_import_string() -> None:
+    named = f"{ToolConfig.__module__}:VectorstoreTool"
+
+    assert registry().config_model("sql") is Config
+    assert registry(config=named).config_model("sql").__name__ == "VectorstoreTool"
+
+
+def test_an_unknown_tool_type_is_a_key_error() -> None:
+    with pytest.raises(KeyError):
+        registry().config_model("other")
+
+
+def test_a_config_that_is_no_tool_config_names_the_plugin() -> None:
+    with pytest.raises(PluginError, match=r"'sql' of acme-sql 2\.3 .* not a subclass"):
+        registry(config="collections:OrderedDict").config_model("sql")
+
+
+def test_a_config_that_cannot_be_loaded_names_the_plugin() -> None:
+    with pytest.raises(PluginError, match=r"acme-sql 2\.3 cannot load 'no_such:Config'"):
+        registry(config="no_such:Config").config_model("sql")
+
+
+def test_an_override_is_used_on_its_backend_and_the_neutral_adapter_elsewhere() -> None:
+    subject = registry()
+    subject.overrides["sql", "claude"] = Provided(AdapterOverride("sql", "claude", special), ORIGIN)
+
+    assert subject.adapter_factory("sql", "claude") is special
+    assert subject.adapter_factory("sql", "semantic-kernel") is neutral
+
+
+def test_settings_models_come_with_their_keys() -> None:
+    subject = Registry(
+        backends={
+            "a": Provided(
+                BackendType("a", (), "m:f", settings_key="acme", settings=Settings), ORIGIN
+            ),
+            "b": Provided(BackendType("b", (), "m:f"), ORIGIN),
+        }
+    )
+
+    assert list(subject.settings_models()) == [("acme", Settings)]
+
+
+def test_ready_instances_are_kept_beside_the_same_contributions() -> None:
+    subject = registry()
+    instance = object()
+
+    with_one = subject.with_instances({"kb": instance})
+
+    assert with_one.instances == {"kb": instance}
+    assert subject.instances == {}
+    assert with_one.tool_types == subject.tool_types
