@@ -131,14 +131,19 @@ class Client:
             return False
         return True
 
-    async def end(self) -> None:
-        """Disconnect, end the whole process group, remove the folder; never raises."""
+    async def end(self, *, at_once: bool = False) -> None:
+        """Disconnect, end the whole process group, remove the folder; never raises.
+
+        Args:
+            at_once: Do not wait for the process to finish what it is doing.
+        """
         sdk, self._sdk = self._sdk, None
         folder, self._folder = self._folder, None
         if folder is None:
             return
         # Killing the group is what makes a disconnect that hangs come to its end, in order.
-        killer = asyncio.get_running_loop().call_later(STOP_SECONDS, folder.kill)
+        seconds = 0.0 if at_once else STOP_SECONDS
+        killer = asyncio.get_running_loop().call_later(seconds, folder.kill)
         if sdk is not None:
             with contextlib.suppress(Exception):
                 async with asyncio.timeout(3 * STOP_SECONDS):

@@ -90,6 +90,7 @@ class ClaudeSession:
         self._calls: set[asyncio.Task[ToolResult]] = set()
         self._owner: asyncio.Task[None] | None = None
         self._ended_by: str | None = None
+        self._idle = True  # whether the process is between two turns
         self._cost = 0.0
         self._client: Client | None = None
         self._started: asyncio.Future[None] | None = None
@@ -233,9 +234,11 @@ class ClaudeSession:
         """After a turn that did not end by itself: cancel its calls, free the process or end it."""
         for call in tuple(self._calls):
             call.cancel()
-        if turn.is_complete or self._ended_by is not None or not request.sent:
+        self._idle = turn.is_complete or not request.sent
+        if self._idle or self._ended_by is not None:
             return
-        if not await client.interrupt(lambda message: list(turn.feed(message))):
+        self._idle = await client.interrupt(lambda message: list(turn.feed(message)))
+        if not self._idle:
             self._ended_by = f"its last turn ended by '{request.stopped_by}' and did not stop"
 
     async def _run_call(
@@ -259,7 +262,7 @@ class ClaudeSession:
 
     async def _end(self, client: Client) -> None:
         self._ended_by = self._ended_by or "it is closed"
-        await asyncio.shield(asyncio.ensure_future(client.end()))
+        await asyncio.shield(asyncio.ensure_future(client.end(at_once=not self._idle)))
         while not self._inbox.empty():
             request = self._inbox.get_nowait()
             if request is not None:

@@ -55,6 +55,7 @@ class Turn:
         self._tools = tools
         self._started = time.monotonic()
         self._answer: list[str] = []
+        self._unfinished = ""  # what was streamed of a message that has not come whole yet
         self._thinking: list[str] = []
         self._calls: dict[str, dict[str, Any]] = {}
         self._results: list[dict[str, Any]] = []
@@ -100,6 +101,7 @@ class Turn:
             return
         match event.get("type"):
             case "message_start":
+                self._unfinished = ""
                 self._streaming = str(event["message"].get("id"))
                 self._usage.begin(event["message"].get("usage") or {})
             case "message_delta":
@@ -111,6 +113,7 @@ class Turn:
         match delta.get("type"):
             case "text_delta" if delta.get("text"):
                 self._streamed.add(self._streaming)
+                self._unfinished += delta["text"]
                 yield TextDelta(delta["text"])
             case "thinking_delta" if delta.get("thinking"):
                 self._streamed.add(self._streaming)
@@ -131,6 +134,7 @@ class Turn:
                     yield self._start(block, parent)
                 case TextBlock(text=text) if parent is None:
                     self._answer.append(text)
+                    self._unfinished = ""
                     if text and message.message_id not in self._streamed:
                         yield TextDelta(text)
                 case ThinkingBlock(thinking=thinking) if parent is None:
@@ -200,7 +204,7 @@ class Turn:
             detail: What is known about that reason.
         """
         result = ExecutionResult(
-            response="".join(self._answer),
+            response="".join(self._answer) + self._unfinished,
             tool_calls=list(self._calls.values()),
             tool_results=list(self._results),
             token_usage=self._token_usage(),
