@@ -1,5 +1,14 @@
-"""agent.yaml: its models, and the loader that turns a file into a validated Agent."""
+"""agent.yaml: its models, and the loader that turns a file into a validated Agent.
 
+The front door: models for tool types and backends of plugins, ``load_agent`` for everyone else.
+"""
+
+from holodeck_backend_claude.config.loader import (
+    AgentFile,
+    load_agent,
+    read_agent,
+    read_plugins_block,
+)
 from holodeck_backend_claude.config.models import (
     Agent,
     EmbeddingProviderConfig,
@@ -15,19 +24,28 @@ from holodeck_backend_claude.config.models import (
     ToolUnion,
     VectorstoreTool,
 )
+from holodeck_backend_claude.config.paths import ExistingPath
+from holodeck_backend_claude.config.problems import AgentFileError, Problem
 
 __all__ = [
     "Agent",
+    "AgentFile",
+    "AgentFileError",
     "EmbeddingProviderConfig",
     "ExecutionConfig",
+    "ExistingPath",
     "FunctionTool",
     "HierarchicalDocumentToolConfig",
     "Instructions",
     "MCPTool",
     "ModelConfig",
     "PluginsConfig",
+    "Problem",
     "PromptTool",
     "ToolConfig",
     "ToolUnion",
     "VectorstoreTool",
+    "load_agent",
+    "read_agent",
+    "read_plugins_block",
 ]

@@ -25,9 +25,9 @@ _ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\", '"': '"', "'": "'", "$"
 def read_dotenv(folder: Path) -> tuple[dict[str, str], Findings]:
     """The variables of ``.env`` in ``folder``; none where there is no such file.
 
-    Values may stand in single quotes (as they are) or in double quotes (with ``\\n``, ``\\"`` and
-    the like), and may then span lines. A line that is no assignment is left out with a notice
-    that does not quote it: it may hold a secret.
+    Values may stand in single quotes (as they are) or in double quotes (where a backslash
+    escapes), and may then span lines. A line that is no assignment is left out with a notice that
+    does not quote it: it may hold a secret.
     """
     file = folder / FILE_NAME
     findings = Findings(str(file))

@@ -28,12 +28,12 @@ class Variables:
     Attributes:
         values: The environment, over the ``.env`` file beside the agent file.
         origin: Where they come from, for messages.
-        used: The values that were put in; they may be secret.
+        used: The values that were put in, with their names; they may be secret.
     """
 
     values: Mapping[str, str]
     origin: str = "the environment"
-    used: set[str] = field(default_factory=set)
+    used: dict[str, str] = field(default_factory=dict)
 
 
 def plain_data(node: Node, path: DataPath, variables: Variables, findings: Findings) -> Any:
@@ -62,9 +62,7 @@ def plain_data(node: Node, path: DataPath, variables: Variables, findings: Findi
             return scalar
 
 
-def _filled(
-    node: Node, text: str, path: DataPath, variables: Variables, findings: Findings
-) -> str:
+def _filled(node: Node, text: str, path: DataPath, variables: Variables, findings: Findings) -> str:
     unset: list[str] = []
 
     def value_of(match: re.Match[str]) -> str:
@@ -81,7 +79,7 @@ def _filled(
         if value is None:
             unset.append(name)
             return match[0]
-        variables.used.add(value)
+        variables.used[value] = name
         return value
 
     filled = _REFERENCE.sub(value_of, text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -12,11 +13,15 @@ from pydantic import (
     SecretStr,
     SerializeAsAny,
     StringConstraints,
+    field_validator,
     model_validator,
 )
 
+from holodeck_backend_claude.config.paths import ExistingPath
+
 NonBlank: TypeAlias = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Seconds: TypeAlias = Annotated[float, Field(gt=0, le=86_400)]
+Secret: TypeAlias = Annotated[SecretStr, Field(min_length=1)]
 
 
 class Strict(BaseModel):
@@ -46,7 +51,7 @@ class ModelConfig(Strict):
     max_tokens: int | None = Field(default=None, gt=0)
     top_p: float | None = Field(default=None, ge=0, le=1)
     endpoint: NonBlank | None = None
-    api_key: SecretStr | None = None
+    api_key: Secret | None = None
     api_version: NonBlank | None = None
     auth_provider: Literal["api_key", "oauth_token"] | None = None
 
@@ -66,16 +71,21 @@ class EmbeddingProviderConfig(Strict):
     provider: NonBlank = "local"
     name: NonBlank | None = None
     endpoint: NonBlank | None = None
-    api_key: SecretStr | None = None
+    api_key: Secret | None = None
     api_version: NonBlank | None = None
     dimensions: int | None = Field(default=None, gt=0)
 
 
 class Instructions(Strict):
-    """``instructions:`` the system prompt, inline or in a file; exactly one of the two."""
+    """``instructions:`` the system prompt; exactly one of the two, or the text itself.
+
+    Attributes:
+        inline: The system prompt itself.
+        file: A UTF-8 text file with the system prompt, relative to agent.yaml and in its folder.
+    """
 
     inline: NonBlank | None = None
-    file: NonBlank | None = None
+    file: Annotated[NonBlank, ExistingPath("text", inside=True)] | None = None
 
     @model_validator(mode="after")
     def _exactly_one(self) -> Instructions:
@@ -131,7 +141,7 @@ class VectorstoreTool(ToolConfig):
     """
 
     type: Literal["vectorstore"] = "vectorstore"
-    source: NonBlank
+    source: Annotated[NonBlank, ExistingPath("any")]
     chunk_size: int = Field(default=200, ge=16, le=8_192)
     chunk_overlap: int = Field(default=30, ge=0, le=4_096)
     top_k: int = Field(default=5, ge=1, le=100)
@@ -210,6 +220,7 @@ class Agent(Strict):
         plugins: Which plugins may load.
         settings: The blocks that belong to a backend, by their key, e.g. ``claude``.
         base_dir: The folder that relative paths start from: that of agent.yaml.
+        dotenv: The variables of the ``.env`` file beside agent.yaml.
     """
 
     name: NonBlank
@@ -223,13 +234,24 @@ class Agent(Strict):
     plugins: PluginsConfig = PluginsConfig()
     settings: dict[str, SerializeAsAny[BaseModel]] = Field(default_factory=dict)
     base_dir: Path = Path()
+    dotenv: dict[str, SecretStr] = Field(default_factory=dict, exclude=True, repr=False)
+
+    @field_validator("instructions", mode="before")
+    @classmethod
+    def _text_is_inline(cls, value: Any) -> Any:
+        return {"inline": value} if isinstance(value, str) else value
+
+    def environment(self) -> dict[str, str]:
+        """The variables this agent runs with: those of the process, over those of ``.env``."""
+        own = {name: value.get_secret_value() for name, value in self.dotenv.items()}
+        return {**own, **os.environ}
 
     def system_prompt(self) -> str:
         """The text of the instructions, read from their file where they name one."""
         if self.instructions.inline is not None:
             return self.instructions.inline
         path = self.base_dir / (self.instructions.file or "")
-        return path.read_text(encoding="utf-8").strip()
+        return path.read_text(encoding="utf-8-sig").strip()
 
     def settings_for(self, key: str, default: Any) -> Any:
         """The validated block ``key``, or ``default`` where the agent has none."""

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from holodeck_backend_claude.config.problems import DataPath, Mark
 
-Scalar: TypeAlias = "None | bool | int | float | str"
+Scalar: TypeAlias = "bool | int | float | str | None"
 
 
 @dataclass(slots=True)

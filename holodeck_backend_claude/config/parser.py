@@ -14,28 +14,18 @@ import yaml
 
 from holodeck_backend_claude.config.nodes import Node, Scalar
 from holodeck_backend_claude.config.problems import DataPath, Findings, Mark, shorten
+from holodeck_backend_claude.config.scalars import MERGE, TAG, construct, is_known, tag_of
+from holodeck_backend_claude.config.shape import is_secret
 from holodeck_backend_claude.config.syntax import explain
 
 MAX_DEPTH = 64
 MAX_VALUES = 200_000
 
-_TAG = "tag:yaml.org,2002:"
-_MERGE = _TAG + "merge"
-_AS_TEXT = {_TAG + "str", _TAG + "timestamp", _TAG + "value", _MERGE}
-_COLLECTIONS = {yaml.MappingStartEvent: _TAG + "map", yaml.SequenceStartEvent: _TAG + "seq"}
+_COLLECTIONS = {yaml.MappingStartEvent: TAG + "map", yaml.SequenceStartEvent: TAG + "seq"}
 _SAFE_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
-_resolver = yaml.resolver.Resolver()
-_constructor = yaml.constructor.SafeConstructor()
-_CONSTRUCT: dict[str, Any] = {
-    _TAG + "null": lambda _node: None,
-    _TAG + "bool": _constructor.construct_yaml_bool,
-    _TAG + "int": _constructor.construct_yaml_int,
-    _TAG + "float": _constructor.construct_yaml_float,
-}
 
-
-class Unreadable(Exception):
+class UnreadableError(Exception):
     """The text cannot be read any further."""
 
     def __init__(self, mark: Mark | None, message: str, hint: str | None = None) -> None:
@@ -57,7 +47,7 @@ def parse(text: str, findings: Findings, loader: Any = _SAFE_LOADER) -> Node | N
         The root, or None where the text holds nothing.
 
     Raises:
-        Unreadable: The text is not YAML, or exceeds a limit.
+        UnreadableError: The text is not YAML, or exceeds a limit.
     """
     reader = _Reader(findings)
     try:
@@ -65,7 +55,7 @@ def parse(text: str, findings: Findings, loader: Any = _SAFE_LOADER) -> Node | N
             reader.take(event)
     except yaml.MarkedYAMLError as cause:
         mark, message, hint = explain(cause, text)
-        raise Unreadable(mark, message, hint) from None
+        raise UnreadableError(mark, message, hint) from None
     return reader.root
 
 
@@ -103,22 +93,17 @@ class _Reader:
             case yaml.AliasEvent():
                 self._alias(event)
             case yaml.DocumentStartEvent() if self.root is not None:
-                raise Unreadable(
+                raise UnreadableError(
                     _mark(event),
                     "a second YAML document begins here",
                     "an agent file is one document: remove the '---' line, or use two files",
                 )
 
-    # ------------------------------------------------------------------------------- events
-
     def _scalar(self, event: yaml.ScalarEvent) -> None:
-        tag = event.tag
-        if tag is None or tag == "!":
-            implicit = (event.implicit[0] and tag is None, True)
-            tag = _resolver.resolve(yaml.ScalarNode, event.value, implicit)
+        tag = tag_of(event)
         frame = self._stack[-1] if self._stack else None
         if frame and self._awaits_key(frame):
-            self._key(frame, event.value, tag == _MERGE, _mark(event))
+            self._key(frame, event.value, tag == MERGE, _mark(event))
             if event.anchor:
                 self._anchors[event.anchor] = Node(_mark(event), event.value, event.value)
             return
@@ -131,13 +116,13 @@ class _Reader:
     def _begin(self, event: yaml.MappingStartEvent | yaml.SequenceStartEvent) -> None:
         mark = _mark(event)
         if self._stack and self._awaits_key(self._stack[-1]):
-            raise Unreadable(
+            raise UnreadableError(
                 mark,
                 "a list or mapping stands where a key is expected",
                 "text that begins with '{' or '[', such as '{{ name }}', has to be in quotes",
             )
         if len(self._stack) >= MAX_DEPTH:
-            raise Unreadable(mark, f"the values nest more than {MAX_DEPTH} levels deep")
+            raise UnreadableError(mark, f"the values nest more than {MAX_DEPTH} levels deep")
         node = Node(mark, {} if isinstance(event, yaml.MappingStartEvent) else [])
         path = self._here()
         if event.tag not in {None, "!", _COLLECTIONS[type(event)]}:
@@ -159,23 +144,21 @@ class _Reader:
     def _alias(self, event: yaml.AliasEvent) -> None:
         mark, name = _mark(event), event.anchor
         if name not in self._anchors:
-            raise Unreadable(
+            raise UnreadableError(
                 mark,
                 f"'*{name}' refers to an anchor '&{name}' that is not there",
                 "text that begins with '*' has to be in quotes",
             )
         target = self._anchors[name]
         if target is None:
-            raise Unreadable(mark, f"the anchor '&{name}' contains itself")
+            raise UnreadableError(mark, f"the anchor '&{name}' contains itself")
         frame = self._stack[-1]
         if self._awaits_key(frame):
             if target.written is None:
-                raise Unreadable(mark, f"the key '*{name}' is not text")
+                raise UnreadableError(mark, f"the key '*{name}' is not text")
             self._key(frame, target.written, False, mark)
             return
         self._place(Node(mark, target.value, target.written, target.keys, target.size))
-
-    # ------------------------------------------------------------------------------- placing
 
     def _awaits_key(self, frame: _Frame) -> bool:
         return isinstance(frame.node.value, dict) and frame.key is None
@@ -192,7 +175,7 @@ class _Reader:
     def _key(self, frame: _Frame, key: str, is_merge: bool, mark: Mark) -> None:
         path = (*frame.path, key)
         if key == "":
-            raise Unreadable(mark, "a key is empty")
+            raise UnreadableError(mark, "a key is empty")
         first = frame.node.keys.get(key)
         if first and key in frame.node.mapping:
             self._findings.error(
@@ -206,7 +189,7 @@ class _Reader:
     def _place(self, node: Node) -> None:
         self._values += node.size
         if self._values > MAX_VALUES:
-            raise Unreadable(
+            raise UnreadableError(
                 node.mark,
                 f"the file holds more than {MAX_VALUES:,} values, aliases counted as often as used",
             )
@@ -219,40 +202,32 @@ class _Reader:
             frame.node.value.append(node)
         elif frame.merging:
             self._merge(frame, node)
-        elif frame.key is not None and frame.key_mark is not None:
-            if frame.key not in frame.node.mapping:
-                frame.node.mapping[frame.key] = node
-                frame.node.keys[frame.key] = frame.key_mark
+        elif frame.key and frame.key_mark and frame.key not in frame.node.mapping:
+            frame.node.mapping[frame.key] = node
+            frame.node.keys[frame.key] = frame.key_mark
         frame.key, frame.key_mark, frame.merging = None, None, False
 
     def _merge(self, frame: _Frame, node: Node) -> None:
         sources = node.items or [node]
         if not all(isinstance(source.value, dict) for source in sources):
-            raise Unreadable(node.mark, "'<<' takes a mapping or a list of mappings")
+            raise UnreadableError(node.mark, "'<<' takes a mapping or a list of mappings")
         frame.merges.extend(sources)
-
-    # ------------------------------------------------------------------------------- scalars
 
     def _construct(self, node: Node, tag: str, path: DataPath) -> Scalar:
         text = node.written or ""
-        if tag in _AS_TEXT:
-            return text
-        construct = _CONSTRUCT.get(tag)
-        if construct is None:
+        if not is_known(tag):
             self._unknown_tag(node.mark, path, tag)
             return text
         try:
-            value: Scalar = construct(yaml.ScalarNode(tag, text))
-        except (ValueError, LookupError, OverflowError):
-            kind = tag.removeprefix(_TAG)
-            self._findings.error(
-                node.mark, path, f"{shorten(text)} cannot be read as YAML's {kind!r}"
-            )
+            return construct(text, tag)
+        except ValueError:
+            kind = tag.removeprefix(TAG)
+            shown = "this value" if is_secret(None, path) else shorten(text)
+            self._findings.error(node.mark, path, f"{shown} cannot be read as YAML's {kind!r}")
             return text
-        return value
 
     def _unknown_tag(self, mark: Mark, path: DataPath, tag: str) -> None:
-        shown = tag.replace(_TAG, "!!")
+        shown = tag.replace(TAG, "!!")
         self._findings.error(
             mark,
             path,
@@ -262,5 +237,5 @@ class _Reader:
 
 
 def _mark(event: yaml.Event) -> Mark:
-    mark = event.start_mark
+    mark: Any = event.start_mark
     return Mark(mark.line + 1, mark.column + 1)

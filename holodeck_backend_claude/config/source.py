@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from holodeck_backend_claude.config.nodes import Node, type_name
-from holodeck_backend_claude.config.parser import Unreadable, parse
+from holodeck_backend_claude.config.parser import UnreadableError, parse
 from holodeck_backend_claude.config.problems import AgentFileError, Findings, Mark
 
 AGENT_FILE = "agent.yaml"
@@ -58,19 +58,23 @@ def read_source(path: str | Path) -> Source:
     file = agent_path(path)
     findings = Findings(str(file))
     try:
-        root = parse(_text(file), findings)
-        if root is None or root.value is None:
-            raise Unreadable(None, "the file is empty", "an agent file begins with 'name:'")
-        if not isinstance(root.value, dict):
-            raise Unreadable(
-                root.mark,
-                f"an agent file is a mapping of keys, not {type_name(root.value)}",
-                "it begins with keys such as 'name:' and 'model:' in the first column",
-            )
-    except Unreadable as cause:
+        root = _mapping(parse(_text(file), findings))
+    except UnreadableError as cause:
         findings.error(cause.mark, (), cause.message, hint=cause.hint)
         raise AgentFileError(findings.errors) from None
     return Source(file, root, findings)
+
+
+def _mapping(root: Node | None) -> Node:
+    if root is None or root.value is None:
+        raise UnreadableError(None, "the file is empty", "an agent file begins with 'name:'")
+    if not isinstance(root.value, dict):
+        raise UnreadableError(
+            root.mark,
+            f"an agent file is a mapping of keys, not {type_name(root.value)}",
+            "it begins with keys such as 'name:' and 'model:' in the first column",
+        )
+    return root
 
 
 def _text(file: Path) -> str:
@@ -80,15 +84,15 @@ def _text(file: Path) -> str:
 def _bytes(file: Path) -> bytes:
     try:
         if not stat.S_ISREG(file.stat().st_mode):
-            raise Unreadable(None, "this is not a regular file")
+            raise UnreadableError(None, "this is not a regular file")
         with file.open("rb") as stream:
             data = stream.read(MAX_BYTES + 1)
     except FileNotFoundError:
-        raise Unreadable(None, "there is no such file", _missing_hint(file)) from None
+        raise UnreadableError(None, "there is no such file", _missing_hint(file)) from None
     except (OSError, ValueError) as cause:  # ValueError: a NUL byte in the path itself
-        raise Unreadable(None, f"the file cannot be read: {_reason(cause)}") from None
+        raise UnreadableError(None, f"the file cannot be read: {_reason(cause)}") from None
     if len(data) > MAX_BYTES:
-        raise Unreadable(
+        raise UnreadableError(
             None,
             f"the file is larger than {MAX_BYTES // 1_000_000} MB",
             "documents and long texts belong in files of their own, which the agent file names",
@@ -111,14 +115,14 @@ def _decoded(data: bytes) -> str:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as cause:
         good = data[: cause.start].decode("utf-8", errors="replace")
-        raise Unreadable(
+        raise UnreadableError(
             _end_of(good),
             f"the file is not UTF-8 text (byte 0x{data[cause.start]:02x})",
             "save it as UTF-8",
         ) from None
     found = _UNPRINTABLE.search(text)
     if found:
-        raise Unreadable(
+        raise UnreadableError(
             _end_of(text[: found.start()]),
             f"the character U+{ord(found.group()):04X} is not allowed in YAML",
             "remove it, or write it as an escape in double quotes",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from holodeck_backend_claude.config.environment import Variables, plain_data
 from holodeck_backend_claude.config.parser import parse
 from holodeck_backend_claude.config.problems import Findings
@@ -74,4 +75,4 @@ def test_the_values_that_were_used_are_remembered() -> None:
     root = parse("a: ${X}", Findings("f"))
     assert root
     plain_data(root, (), variables, Findings("f"))
-    assert variables.used == {"one"}
+    assert variables.used == {"one": "X"}

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 import yaml
+
 from holodeck_backend_claude.config.nodes import Node
-from holodeck_backend_claude.config.parser import MAX_DEPTH, Unreadable, parse
+from holodeck_backend_claude.config.parser import MAX_DEPTH, UnreadableError, parse
 from holodeck_backend_claude.config.problems import AgentFileError, Findings, Mark, Problem
 from holodeck_backend_claude.config.source import MAX_BYTES, Source, read_source
 
@@ -170,7 +171,7 @@ class TestRefusals:
         ],
     )
     def test_malformed_yaml(self, text: str, line: int, words: str, loader: Any) -> None:
-        with pytest.raises(Unreadable) as caught:
+        with pytest.raises(UnreadableError) as caught:
             parse(text, Findings("agent.yaml"), loader)
         assert words in caught.value.message
         assert caught.value.mark
@@ -204,7 +205,7 @@ class TestRefusals:
         ids=["lists", "mappings", "block", "keys"],
     )
     def test_nesting_without_end(self, text: str, loader: Any) -> None:
-        with pytest.raises(Unreadable):
+        with pytest.raises(UnreadableError):
             parse(text, Findings("agent.yaml"), loader)
 
     def test_nesting_up_to_the_limit_is_read(self) -> None:

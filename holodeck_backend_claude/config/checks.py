@@ -1,0 +1,71 @@
+"""What the blocks of an agent file have to agree on with each other and with the plugins."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holodeck_backend_claude.config.problems import DataPath, did_you_mean, listed, shorten
+from holodeck_backend_claude.config.reading import Reading
+from holodeck_backend_claude.config.roots import LIST_PLUGINS, settings_backends
+
+if TYPE_CHECKING:
+    from holodeck_backend_claude.registry import NameKind, Registry
+
+
+def check_tool_names(reading: Reading) -> None:
+    """Report every tool that has the name of one above it."""
+    tools = reading.node(("tools",))
+    first: dict[str, int] = {}
+    for index, tool in enumerate(tools.items if tools else ()):
+        node = tool.child("name")
+        if node is None or not isinstance(node.value, str):
+            continue
+        name = node.value.strip()
+        if name in first:
+            reading.error(
+                ("tools", index, "name"),
+                f"the name {shorten(name)} is taken by the tool in line {first[name]}",
+                hint="give each tool a name of its own: the model calls it by that name",
+            )
+        else:
+            first[name] = node.mark.line
+
+
+def check_backend(reading: Reading, registry: Registry) -> None:
+    """Report a backend or provider that no plugin brings, and blocks of other backends."""
+    backend = reading.data(("backend",))
+    if isinstance(backend, str):
+        if backend.strip() not in registry.backends:
+            _unknown(reading, registry, "backend", backend.strip())
+            return
+        chosen: str | None = backend.strip()
+    else:
+        provider = reading.data(("model", "provider"))
+        if not isinstance(provider, str) or not provider.strip():
+            return
+        found = registry.backend_for(provider.strip())
+        if found is None:
+            _unknown(reading, registry, "provider", provider.strip())
+            return
+        chosen = found.value.name
+    for key, provided in settings_backends(registry).items():
+        node = reading.node((key,))
+        if node is not None and node.value is not None and provided.value.name != chosen:
+            reading.notice(
+                (key,),
+                f"{key!r} is for the backend {provided.value.name!r}; this agent runs on "
+                f"{chosen!r}, which does not read it",
+            )
+
+
+def _unknown(reading: Reading, registry: Registry, kind: NameKind, name: str) -> None:
+    path: DataPath = ("backend",) if kind == "backend" else ("model", "provider")
+    providers = [p for entry in registry.backends.values() for p in entry.value.providers]
+    known = list(registry.backends) if kind == "backend" else providers
+    absent = registry.why_absent(kind, name)
+    if absent:
+        message = f"no loaded plugin brings the {kind} {shorten(name)}: {absent}"
+    else:
+        message = f"unknown {kind} {shorten(name)}{did_you_mean(name, known)}"
+    hint = f"known: {listed(known)}; a plugin may provide more: {LIST_PLUGINS}"
+    reading.error(path, message, hint=hint)
