@@ -12,7 +12,7 @@ from typing import TypeVar
 from holodeck_backend_claude.contract import PluginError
 from holodeck_backend_claude.hookspecs import AdapterOverride, BackendType, ToolType
 from holodeck_backend_claude.imports import is_import_string
-from holodeck_backend_claude.plugins.hooks import PluginHooks
+from holodeck_backend_claude.plugins.hooks import Hooks
 
 T = TypeVar("T")
 
@@ -45,14 +45,15 @@ class Contribution:
         )
 
 
-def read_contribution(hooks: PluginHooks) -> Contribution:
+def read_contribution(plugin: object, hooks: Hooks) -> Contribution:
     """Call the hooks of a plugin and check what they return.
 
     Raises:
         PluginError: A hook raised, or returned something that is no sound description.
     """
-    backends = _described("holodeck_register_backend", hooks.register_backend(), (BackendType,))
-    tools = _described("holodeck_adapt_tool", hooks.adapt_tool(), (ToolType, AdapterOverride))
+    with hooks.of(plugin):
+        backends = _described("holodeck_register_backend", hooks.register_backend(), (BackendType,))
+        tools = _described("holodeck_adapt_tool", hooks.adapt_tool(), (ToolType, AdapterOverride))
     for backend in backends:
         _check_backend(backend)
     tool_types = tuple(each for each in tools if isinstance(each, ToolType))

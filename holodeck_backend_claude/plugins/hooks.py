@@ -1,10 +1,12 @@
-"""One plugin behind pluggy: its API version and hooks checked, each hook a typed method."""
+"""pluggy, with the API version and hooks of a plugin checked, and each hook a typed method."""
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import sys
 import types
+from collections.abc import Iterator
 
 import pluggy
 
@@ -16,28 +18,35 @@ from holodeck_backend_claude.plugins.importing import contained
 HOOKS = tuple(sorted(name for name in vars(hookspecs) if name.startswith(f"{PROJECT}_")))
 
 
-class PluginHooks:
-    """The hooks of one plugin.
+class Hooks:
+    """pluggy with one plugin in it at a time.
 
-    Each plugin has a pluggy manager of its own, so that one that raises hides no other's answer
-    and nothing has to be taken back when one is left out.
+    So a hook that raises hides no other plugin's answer, and leaving a plugin out needs no
+    taking back. The hook specifications are read once.
     """
 
-    def __init__(self, plugin: object) -> None:
-        """Check the plugin.
+    def __init__(self) -> None:
+        self._manager = pluggy.PluginManager(PROJECT)
+        self._manager.add_hookspecs(hookspecs)
+
+    @contextlib.contextmanager
+    def of(self, plugin: object) -> Iterator[None]:
+        """Within this, the methods below call the hooks of this plugin.
 
         Raises:
             PluginError: It was written for another API, or a hook of it could never be called.
         """
         _check_api(plugin)
         _check_names(plugin)
-        self._manager = pluggy.PluginManager(PROJECT)
-        self._manager.add_hookspecs(hookspecs)
         try:
             self._manager.register(plugin)
             self._manager.check_pending()
+            yield
         except pluggy.PluginValidationError as error:
             raise PluginError(" ".join(str(error).split())) from error
+        finally:
+            if self._manager.is_registered(plugin):
+                self._manager.unregister(plugin)
 
     def register_backend(self) -> list[object]:
         """What ``holodeck_register_backend`` returned, unchecked; one entry per answer."""

@@ -6,6 +6,7 @@ import contextlib
 import importlib.metadata
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Iterator
 
@@ -36,20 +37,42 @@ def contained(doing: str) -> Iterator[None]:
         raise PluginError(f"{doing} raised {describe(error)}") from error
 
 
-@contextlib.contextmanager
-def announced_if_slow(origin: Origin, seconds: float = HANG_SECONDS) -> Iterator[None]:
-    """Name the plugin on stderr if what is inside takes longer than ``seconds``."""
-    text = (
-        f"holodeck-claude: still loading the plugin {origin.plugin!r} of {origin}; "
-        "press Ctrl-C to stop, --block-plugin or HOLODECK_PLUGINS_BLOCK leaves it out\n"
-    )
-    timer = threading.Timer(seconds, _write, (text,))
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
+class SlowWatch:
+    """Names a plugin on stderr, from a thread of its own, once it keeps everybody waiting."""
+
+    def __init__(self) -> None:
+        self._waiting_for: tuple[Origin, float] | None = None
+        self._ended = threading.Event()
+
+    def __enter__(self) -> SlowWatch:
+        threading.Thread(target=self._watch, name="slow plugin watch", daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+
+    @contextlib.contextmanager
+    def on(self, origin: Origin) -> Iterator[None]:
+        """Watch while the code of this plugin runs."""
+        self._waiting_for = (origin, time.monotonic())
+        try:
+            yield
+        finally:
+            self._waiting_for = None
+
+    def _watch(self) -> None:
+        told = None
+        while not self._ended.wait(HANG_SECONDS / 8):
+            waiting_for = self._waiting_for
+            if waiting_for is None or waiting_for is told:
+                continue
+            origin, since = waiting_for
+            if time.monotonic() - since >= HANG_SECONDS:
+                told = waiting_for
+                _write(
+                    f"holodeck-claude: still loading the plugin {origin.plugin!r} of {origin}; "
+                    "press Ctrl-C to stop, --block-plugin or HOLODECK_PLUGINS_BLOCK leaves it out\n"
+                )
 
 
 def describe(error: BaseException) -> str:

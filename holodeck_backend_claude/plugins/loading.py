@@ -15,8 +15,8 @@ from holodeck_backend_claude.plugins.assemble import assemble
 from holodeck_backend_claude.plugins.checks import Contribution, read_contribution
 from holodeck_backend_claude.plugins.choice import Choice, PluginLists
 from holodeck_backend_claude.plugins.claims import Candidate, claims_of, own_clash
-from holodeck_backend_claude.plugins.hooks import PluginHooks
-from holodeck_backend_claude.plugins.importing import announced_if_slow, contained
+from holodeck_backend_claude.plugins.hooks import Hooks
+from holodeck_backend_claude.plugins.importing import SlowWatch, contained
 from holodeck_backend_claude.plugins.report import PluginInfo, Plugins, PluginState
 from holodeck_backend_claude.plugins.sources import (
     KNOWN_NAMES,
@@ -97,7 +97,9 @@ def _itself(plugin: object) -> object:
 
 def load_sources(sources: Sequence[Source], choice: Choice) -> Plugins:
     """Load each of these that may load, and put together what they contribute."""
-    readings = [_read(source, choice.refusal(source)) for source in sources]
+    hooks = Hooks()
+    with SlowWatch() as watch:
+        readings = [_read(source, choice.refusal(source), hooks, watch) for source in sources]
     candidates = {
         reading.source: Candidate(reading.source, reading.contribution)
         for reading in readings
@@ -120,20 +122,20 @@ def load_sources(sources: Sequence[Source], choice: Choice) -> Plugins:
     )
 
 
-def _read(source: Source, refusal: str | None) -> _Reading:
+def _read(source: Source, refusal: str | None, hooks: Hooks, watch: SlowWatch) -> _Reading:
     if refusal:
         return _Reading(source, "blocked", refusal)
     reading = _Reading(source)
     try:
-        with announced_if_slow(source.origin):
-            _import_and_call(source, reading)
+        with watch.on(source.origin):
+            _import_and_call(source, reading, hooks)
     except PluginError as error:
         log.debug("plugin %r failed", source.origin.plugin, exc_info=True)
         reading.state, reading.cause = "failed", str(error)
     return reading
 
 
-def _import_and_call(source: Source, reading: _Reading) -> None:
+def _import_and_call(source: Source, reading: _Reading, hooks: Hooks) -> None:
     started = time.perf_counter()
     try:
         with contained(f"importing {source.value!r}"):
@@ -141,9 +143,7 @@ def _import_and_call(source: Source, reading: _Reading) -> None:
     finally:
         reading.import_seconds = time.perf_counter() - started
     with contained("looking at its hooks"):
-        hooks = PluginHooks(plugin)
-    with contained("checking what its hooks return"):
-        contribution = read_contribution(hooks)
+        contribution = read_contribution(plugin, hooks)
     reading.contribution = contribution
     if clash := own_clash(Candidate(source, contribution)):
         raise PluginError(clash)

@@ -116,11 +116,17 @@ def _has_our_group(distribution: Distribution) -> bool:
 
 
 def _name_and_version(distribution: Distribution) -> tuple[str, str]:
+    """Read from the head of the metadata by hand: its body may be a long README to parse."""
     try:
-        metadata = distribution.metadata
-        return str(metadata["Name"] or "unknown"), str(metadata["Version"] or "unknown")
-    except (OSError, ValueError, TypeError, KeyError):
-        return "unknown", "unknown"
+        text = distribution.read_text("METADATA") or distribution.read_text("PKG-INFO") or ""
+    except (OSError, ValueError):
+        text = ""
+    head = text.split("\n\n", 1)[0]
+    fields = dict(line.partition(":")[::2] for line in reversed(head.splitlines()))
+    return (
+        fields.get("Name", "").strip() or "unknown",
+        fields.get("Version", "").strip() or "unknown",
+    )
 
 
 def _sources_of(distribution: Distribution, name: str, version: str) -> Iterator[Source]:
