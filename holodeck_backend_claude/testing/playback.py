@@ -9,11 +9,9 @@ from collections.abc import Iterator, Sequence
 from holodeck_backend_claude.testing.request import ModelRequest
 from holodeck_backend_claude.testing.script import (
     Answer,
-    Failure,
+    AnswerFunction,
     Forever,
-    Reply,
     Script,
-    Silence,
     Step,
 )
 
@@ -33,7 +31,7 @@ class Playback:
     def __init__(self, script: Script) -> None:
         steps = _as_list(script)
         for position, step in enumerate(steps, 1):
-            if not isinstance(step, Reply | Failure | Silence | Forever) and not callable(step):
+            if not isinstance(step, Step) and not callable(step):
                 raise TypeError(f"step {position} of the script is {step!r}; use say(...) and co.")
             if isinstance(step, Forever) and position < len(steps):
                 raise ValueError(f"step {position} of the script is forever(...), but not the last")
@@ -55,13 +53,13 @@ class Playback:
         return await _taken(step, request)
 
 
-def _as_list(script: Script) -> list[Step | Forever]:
+def _as_list(script: Script) -> list[Step | AnswerFunction]:
     if isinstance(script, Sequence):
         return list(script)
     return [Forever(script)] if callable(script) else [script]
 
 
-def _endless(steps: list[Step | Forever]) -> Iterator[Step]:
+def _endless(steps: list[Step | AnswerFunction]) -> Iterator[Step | AnswerFunction]:
     for step in steps:
         if isinstance(step, Forever):
             yield from itertools.repeat(step.step)
@@ -69,16 +67,14 @@ def _endless(steps: list[Step | Forever]) -> Iterator[Step]:
             yield step
 
 
-async def _taken(step: Step, request: ModelRequest) -> Answer:
-    if not callable(step):
-        return step
+async def _taken(step: Step | AnswerFunction, request: ModelRequest) -> Answer:
     try:
-        answer: object = step(request)
+        answer: object = step(request) if callable(step) else step
         if inspect.isawaitable(answer):
             answer = await answer
     except Exception as cause:
         raise ScriptError(f"the script raised {type(cause).__name__}: {cause}") from cause
-    if not isinstance(answer, Reply | Failure | Silence):
+    if not isinstance(answer, Answer):
         raise ScriptError(
             f"the script returned {answer!r}, which is no answer; use say(...) and co."
         )

@@ -6,10 +6,21 @@ import asyncio
 import json
 import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias, TypeVar
 
 from holodeck_backend_claude.testing.request import ModelRequest
+
+
+class Step:
+    """One step of a script."""
+
+
+@dataclass(frozen=True)
+class Answer(Step):
+    """What a model request gets, so many seconds late: a reply, an error or silence."""
+
+    before: float = field(default=0.0, kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -56,14 +67,13 @@ Part: TypeAlias = Text | Thinking | ToolUse
 
 
 @dataclass(frozen=True)
-class Failure:
+class Failure(Answer):
     """An HTTP error instead of an answer."""
 
     status: int
     message: str
     error_type: str | None = None
     retry_after: float | None = None
-    before: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -83,7 +93,7 @@ class Hold:
 
 
 @dataclass(frozen=True)
-class Reply:
+class Reply(Answer):
     """One answer of the model; :func:`say`, :func:`call_tool` and :func:`reply` make it.
 
     Attributes:
@@ -91,7 +101,6 @@ class Reply:
         usage: The tokens that the answer reports.
         stop_reason: As the Messages API names it; None means ``tool_use`` for an answer with
             tool calls, otherwise ``end_turn``.
-        before: Seconds before the first byte.
         between: Seconds after each streamed piece.
         cut: Where the answer breaks off.
         holds: Where the answer waits.
@@ -100,7 +109,6 @@ class Reply:
     parts: tuple[Part, ...] = ()
     usage: Usage = Usage()
     stop_reason: str | None = None
-    before: float = 0.0
     between: float = 0.0
     cut: Cut | None = None
     holds: tuple[Hold, ...] = ()
@@ -121,26 +129,23 @@ class Reply:
 
 
 @dataclass(frozen=True)
-class Silence:
+class Silence(Answer):
     """No answer at all, until the client leaves or the server closes."""
 
 
-Answer: TypeAlias = Reply | Failure | Silence
-"""What a model request gets."""
-
 AnswerFunction: TypeAlias = Callable[[ModelRequest], Answer | Awaitable[Answer]]
-Step: TypeAlias = Answer | AnswerFunction
+"""Answers from what was asked; may be async."""
 
 
 @dataclass(frozen=True)
-class Forever:
+class Forever(Step):
     """A step that answers every further request."""
 
-    step: Step
+    step: Answer | AnswerFunction
 
 
-Script: TypeAlias = Step | Forever | Sequence[Step | Forever]
-"""Steps taken one per model request, or a function that answers every request."""
+Script: TypeAlias = Step | AnswerFunction | Sequence[Step | AnswerFunction]
+"""Steps, taken one per model request, or a function that answers every request."""
 
 _AnswerT = TypeVar("_AnswerT", Reply, Failure)
 
@@ -189,7 +194,9 @@ def call_tool(
         call_id: The id of the call; None makes a unique one.
         usage: The tokens the answer reports.
     """
-    return Reply((ToolUse(name, {} if arguments is None else arguments, call_id),), usage or Usage())
+    return Reply(
+        (ToolUse(name, {} if arguments is None else arguments, call_id),), usage or Usage()
+    )
 
 
 def reply(*answers: Reply, usage: Usage | None = None, stop_reason: str | None = None) -> Reply:
@@ -256,7 +263,7 @@ def hang() -> Silence:
     return Silence()
 
 
-def forever(step: Step) -> Forever:
+def forever(step: Answer | AnswerFunction) -> Forever:
     """The step, for this and every further request; the last one of a script."""
     return Forever(step)
 

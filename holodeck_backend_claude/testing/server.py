@@ -19,7 +19,7 @@ from holodeck_backend_claude.testing.delivery import (
 )
 from holodeck_backend_claude.testing.playback import Playback, ScriptError
 from holodeck_backend_claude.testing.request import ModelRequest
-from holodeck_backend_claude.testing.script import Answer, Failure, Reply, Script, Silence, fail
+from holodeck_backend_claude.testing.script import Answer, Failure, Reply, Script, fail
 
 MAX_BODY = 64 * 1024 * 1024
 _SCRIPT_ERROR = 418  # no real API sends it, and no client tries again after it
@@ -190,12 +190,12 @@ class ScriptedServer(ABC):
     async def _respond(
         self, http: web.Request, request: ModelRequest, answer: Answer
     ) -> web.StreamResponse:
-        if isinstance(answer, Silence):
-            await stay_silent()
         if answer.before:
             await asyncio.sleep(answer.before)
         if isinstance(answer, Failure):
             return self.error(answer)
+        if not isinstance(answer, Reply):
+            await stay_silent()
         error = answer.cut.error if answer.cut else None
         if request.stream:
             last_words = self.error_frame(error) if error else None
