@@ -1,0 +1,35 @@
+"""What a failure reads like: type and message, never empty, secrets masked."""
+
+from __future__ import annotations
+
+from holodeck_backend_claude.tools.redaction import mask_secrets
+
+
+class CallRefusedError(Exception):
+    """The call policy gave a call up; its text is complete and names the tool."""
+
+
+def error_text(error: BaseException) -> str:
+    """The text of a failure for the model, the user and the log.
+
+    ``str(error)`` alone is empty for ``TimeoutError()`` and says nothing for ``KeyError('id')``.
+    """
+    return mask_secrets(_describe(error))
+
+
+def _describe(error: BaseException) -> str:
+    message = _message(error)
+    if isinstance(error, CallRefusedError) and message:
+        return message
+    text = f"{type(error).__name__}: {message or 'no message'}"
+    if isinstance(error, BaseExceptionGroup):
+        parts = "; ".join(_describe(part) for part in error.exceptions)
+        text = f"{text} [{parts}]"
+    return text
+
+
+def _message(error: BaseException) -> str:
+    try:
+        return str(error).strip()
+    except Exception:  # noqa: BLE001 - an exception whose __str__ fails still has a type
+        return ""

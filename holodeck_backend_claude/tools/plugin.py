@@ -1,0 +1,24 @@
+"""The default plugin of the built-in tool types; it names them and loads none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from holodeck_backend_claude.hookspecs import ToolType, hookimpl
+
+HOLODECK_API = 1
+
+_HERE = "holodeck_backend_claude.tools"
+
+
+@hookimpl
+def holodeck_adapt_tool() -> Sequence[ToolType]:
+    """The tool types that every backend has."""
+    return (
+        ToolType(
+            type="vectorstore",
+            config="holodeck_backend_claude.config:VectorstoreTool",
+            adapter=f"{_HERE}.search:VectorSearchAdapter",
+            open=f"{_HERE}.builtin:open_vectorstore",
+        ),
+    )
