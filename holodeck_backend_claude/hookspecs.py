@@ -125,7 +125,13 @@ class ToolType:
 
 @dataclass(frozen=True)
 class AdapterOverride:
-    """Another adapter for the existing tool type ``type`` on the backend ``backend``."""
+    """Another adapter for an existing tool type on one backend.
+
+    Attributes:
+        type: The tag of the tool type.
+        backend: The name of the backend.
+        adapter: ``adapter(config, instance)``, used there instead of the tool type's own.
+    """
 
     type: str
     backend: str
