@@ -18,7 +18,7 @@ def main() -> None:
     keep = set(names.split(","))
     environment = {name: value for name, value in os.environ.items() if name in keep}
     os.setsid()
-    descriptor = os.open(pid_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    descriptor = os.open(pid_file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     os.write(descriptor, str(os.getpid()).encode())
     os.close(descriptor)
     os.execve(program, [program, *arguments], environment)  # noqa: S606  replacing is the point

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import tempfile
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -109,18 +108,17 @@ class Lab:
 
 
 @asynccontextmanager
-async def nothing_left(tmp_path: Path) -> AsyncIterator[None]:
-    """After a test: no process of it, no private folder, no task."""
-    before = private_folders()
+async def nothing_left(folders: Path) -> AsyncIterator[None]:
+    """After a test: no process of it, no private folder, no task.
+
+    Args:
+        folders: Where private folders are made.
+    """
     yield
     assert children() == []
-    assert private_folders() - before == set()
+    assert list(folders.iterdir()) == []
     tasks = {t for t in asyncio.all_tasks() if t is not asyncio.current_task()}
     assert [t for t in tasks if "holodeck" in (t.get_name() or "")] == []
-
-
-def private_folders() -> set[str]:
-    return {p.name for p in Path(tempfile.gettempdir()).glob("holodeck-claude-*")}
 
 
 def children() -> list[str]:

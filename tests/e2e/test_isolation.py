@@ -123,7 +123,7 @@ async def test_the_process_sees_only_what_it_is_given(lab: Lab, hostile_host: Pa
         pair.split("=", 1) for pair in (process / "environ").read_text().split("\0") if pair
     )
     command = (process / "cmdline").read_text()
-    folder = Path(os.readlink(process / "cwd"))
+    folder = (process / "cwd").readlink()
     turn.cancel()
     assert SECRET not in str(environment)
     assert not {"AWS_SECRET_ACCESS_KEY", "OPENAI_API_KEY", "DATABASE_URL"} & environment.keys()

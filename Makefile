@@ -1,0 +1,76 @@
+# `make` lists what there is. Everything is installed into folders below this one.
+
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+VENV := .venv
+OLDEST := .venv-oldest
+BIN := $(VENV)/bin
+DEMO := docs/examples/handbook/agent.yaml
+QUESTION ?= What is the refund policy?
+PYTEST := -m pytest -n 2 --dist loadfile
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-newest test-oldest test-unit lint lint-fix format type-check security \
+	bench lock clean
+
+help: ## Show this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+demo: $(VENV)/installed ## Index a document folder and ask it a question, offline, through Claude Code
+	@$(BIN)/holodeck-claude run $(DEMO) "$(QUESTION)" --offline
+
+test: lint type-check test-newest test-oldest ## Every check that CI runs
+
+test-newest: $(VENV)/installed ## The tests on the newest versions, as locked in constraints/newest.txt
+	$(BIN)/python $(PYTEST)
+
+test-oldest: $(OLDEST)/installed ## The tests on the oldest versions that pyproject.toml allows
+	$(OLDEST)/bin/python $(PYTEST)
+
+test-unit: $(VENV)/installed ## The tests that start no Claude Code process
+	$(BIN)/python $(PYTEST) --ignore tests/e2e
+
+lint: $(VENV)/installed ## Style, formatting and security rules
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+lint-fix: $(VENV)/installed ## Mend what can be mended by itself
+	$(BIN)/ruff check --fix .
+
+format: $(VENV)/installed ## Format the code
+	$(BIN)/ruff format .
+
+type-check: $(VENV)/installed ## mypy, strict
+	$(BIN)/mypy
+
+security: $(VENV)/installed ## The security rules alone
+	$(BIN)/ruff check --select S holodeck_backend_claude
+
+bench: $(VENV)/installed ## Every measured claim, each beside its baseline
+	@for file in benchmarks/[a-z]*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+
+lock: ## Move constraints/newest.txt to the newest versions there are
+	rm -rf $(VENV)
+	$(MAKE) $(VENV)/installed CONSTRAINTS=
+	$(BIN)/pip freeze --exclude-editable | grep -v '@ file' > constraints/newest.txt
+
+clean: ## Remove what was installed and built here
+	rm -rf $(VENV) $(OLDEST) dist build .mypy_cache .ruff_cache .pytest_cache
+
+CONSTRAINTS := -c constraints/newest.txt
+
+$(VENV)/installed: pyproject.toml constraints/newest.txt
+	$(call install,$(VENV),$(CONSTRAINTS))
+
+$(OLDEST)/installed: pyproject.toml constraints/oldest.txt
+	$(call install,$(OLDEST),-c constraints/oldest.txt)
+
+define install
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or later is needed; set PYTHON=..." >&2; exit 1; }
+	@echo "Installing into $(1) (this downloads the Claude Code program once) ..."
+	@$(PYTHON) -m venv $(1)
+	@$(1)/bin/pip install --quiet 'pip>=25.1'
+	@$(1)/bin/pip install --quiet --editable '.[local]' --group dev $(2)
+	@touch $@
+endef
