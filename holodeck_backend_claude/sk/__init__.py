@@ -1,1 +1,1 @@
-"""TBD."""
+"""The Semantic Kernel plugin; importing it loads nothing of Semantic Kernel."""

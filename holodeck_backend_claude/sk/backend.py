@@ -1,0 +1,187 @@
+"""Runs one agent on Semantic Kernel; importing this loads nothing of it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from holodeck_backend_claude.contract import (
+    BackendInitError,
+    BackendSessionError,
+    ExecutionResult,
+    PluginError,
+)
+from holodeck_backend_claude.sk.connection import (
+    Connection,
+    find_connection,
+    settings_without_effect,
+)
+from holodeck_backend_claude.sk.session import SKSession
+from holodeck_backend_claude.sk.settings import SETTINGS_KEY, SKSettings
+from holodeck_backend_claude.tools import BoundTool, OpenTools, wire_names
+
+if TYPE_CHECKING:
+    from holodeck_backend_claude.config import Agent
+    from holodeck_backend_claude.registry import Registry
+    from holodeck_backend_claude.sk.agent import KernelAgent
+    from holodeck_backend_claude.sk.service import ObservedChat
+
+log = logging.getLogger(__name__)
+
+NAME = "semantic-kernel"
+_ASK_PROMPT = "Answer as briefly as the request allows."
+
+
+class SKBackend:
+    """See :class:`~holodeck_backend_claude.contract.AgentBackend`.
+
+    Args:
+        agent: The validated agent.
+        registry: Where its tool types come from.
+        progress: ``progress(label, done, total)`` while tools open.
+    """
+
+    def __init__(
+        self,
+        agent: Agent,
+        registry: Registry,
+        *,
+        progress: Callable[[str, int, int], None] | None = None,
+    ) -> None:
+        self._agent = agent
+        self._settings: SKSettings = agent.settings_for(SETTINGS_KEY, SKSettings())
+        self._open_tools = OpenTools(
+            agent, registry, backend=NAME, ask_model=self._ask, progress=progress
+        )
+        self._service: ObservedChat | None = None
+        self._kernel_agent: KernelAgent | None = None
+        self._sessions: set[SKSession] = set()
+        self._starting = asyncio.Lock()
+        self._state = "not initialized: call initialize() first"
+
+    async def initialize(self) -> None:
+        """Check the credential, open the tools, build the agent; see the contract."""
+        async with self._starting:
+            if self._kernel_agent is None:
+                await self._start()
+
+    async def invoke_once(
+        self, message: str, context: list[dict[str, Any]] | None = None
+    ) -> ExecutionResult:
+        """Run one message in a conversation of its own; see the contract.
+
+        Earlier turns are the beginning of the chat history.
+
+        Raises:
+            BackendSessionError: The backend is not initialized, or torn down.
+            ValueError: ``context`` is not a list of such turns.
+        """
+        session = self._session(self._running_agent(), context or ())
+        try:
+            return await session.run_turn(message)
+        finally:
+            await session.close()
+
+    async def create_session(self) -> SKSession:
+        """Begin a conversation that remembers its turns.
+
+        Raises:
+            BackendSessionError: The backend is not initialized, or torn down.
+        """
+        return self._session(self._running_agent())
+
+    async def teardown(self) -> None:
+        """Close every session, then the tools and the connections; may be called twice."""
+        self._state = "torn down"
+        await self._release()
+
+    # -------------------------------------------------------------------------------- within
+
+    async def _start(self) -> None:
+        model = self._agent.model
+        connection = find_connection(model, self._agent.environment())
+        for setting in settings_without_effect(model):
+            log.warning("%s has no effect with the provider '%s'", setting, model.provider)
+        self._service = self._connect(connection)
+        try:
+            await self._open_tools.open()
+            self._kernel_agent = self._built(
+                self._service,
+                instructions="\n\n".join((self._system_prompt(), *self._open_tools.instructions)),
+                tools=wire_names(self._open_tools.tools, prefix=""),
+            )
+        except BaseException as cause:
+            await self._release()
+            if isinstance(cause, PluginError):  # two tools of one name on the wire
+                raise BackendInitError(str(cause)) from cause
+            raise
+        self._state = ""
+
+    def _running_agent(self) -> KernelAgent:
+        if self._state or self._kernel_agent is None:
+            raise BackendSessionError(f"the Semantic Kernel backend is {self._state}")
+        return self._kernel_agent
+
+    def _session(self, agent: KernelAgent, context: Sequence[Mapping[str, Any]] = ()) -> SKSession:
+        from holodeck_backend_claude.sk.agent import Conversation
+
+        session_id = str(uuid4())
+        session = SKSession(
+            agent,
+            Conversation(session_id, context),
+            session_id=session_id,
+            max_turns=self._settings.max_turns,
+            on_close=self._sessions.discard,
+        )
+        self._sessions.add(session)
+        return session
+
+    def _connect(self, connection: Connection) -> ObservedChat:
+        from holodeck_backend_claude.sk.providers import chat_service
+
+        return chat_service(self._agent.model, connection)
+
+    def _built(
+        self, service: ObservedChat, *, instructions: str, tools: Mapping[str, BoundTool]
+    ) -> KernelAgent:
+        from holodeck_backend_claude.sk.agent import KernelAgent
+        from holodeck_backend_claude.sk.providers import request_settings
+
+        return KernelAgent(
+            service=service,
+            settings=request_settings(self._agent.model),
+            name=self._agent.name,
+            instructions=instructions,
+            tools=tools,
+            timeout=self._agent.execution.llm_timeout,
+            max_retries=self._agent.execution.max_retries,
+        )
+
+    def _system_prompt(self) -> str:
+        try:
+            return self._agent.system_prompt()
+        except (OSError, UnicodeDecodeError) as cause:
+            raise BackendInitError(
+                f"instructions.file '{self._agent.instructions.file}' cannot be read: {cause}"
+            ) from cause
+
+    async def _ask(self, prompt: str) -> str:
+        """The agent's model without tools, for a tool that needs it."""
+        if self._service is None:
+            raise BackendSessionError(f"the Semantic Kernel backend is {self._state}")
+        session = self._session(self._built(self._service, instructions=_ASK_PROMPT, tools={}))
+        try:
+            return (await session.send(prompt)).response
+        finally:
+            await session.close()
+
+    async def _release(self) -> None:
+        service, self._service = self._service, None
+        self._kernel_agent = None
+        await asyncio.gather(*(session.close() for session in tuple(self._sessions)))
+        await self._open_tools.close()
+        if service is not None:
+            await service.client.close()

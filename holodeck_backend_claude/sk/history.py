@@ -1,0 +1,82 @@
+"""The conversation as Semantic Kernel keeps it, rebuilt from the record of each turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from holodeck_backend_claude.sk._imports import (
+    AuthorRole,
+    ChatMessageContent,
+    FunctionCallContent,
+    FunctionResultContent,
+    TextContent,
+)
+from holodeck_backend_claude.sk.turn import CalledTool, ModelAnswer, Turn
+
+INTERRUPTED = "The call was interrupted before it returned; whether it had an effect is not known."
+
+
+def user_message(text: str) -> ChatMessageContent:
+    """What the user says, also where it is empty."""
+    return _message(AuthorRole.USER, text)
+
+
+def context_messages(context: Iterable[Mapping[str, Any]]) -> list[ChatMessageContent]:
+    """Earlier turns, given as ``{"role", "content"}``.
+
+    Raises:
+        ValueError: A turn has another role than ``user`` or ``assistant``, or no text.
+    """
+    roles = {"user": AuthorRole.USER, "assistant": AuthorRole.ASSISTANT}
+    messages = []
+    for index, turn in enumerate(context):
+        role, content = turn.get("role"), turn.get("content")
+        if role not in roles or not isinstance(content, str):
+            raise ValueError(
+                f"context[{index}] is {dict(turn)!r}; write "
+                "{'role': 'user' or 'assistant', 'content': '…'}"
+            )
+        messages.append(_message(roles[role], content))
+    return messages
+
+
+def turn_messages(turn: Turn) -> list[ChatMessageContent]:
+    """What the next turn is to know of this one, however it ended.
+
+    Semantic Kernel's thread gets the texts of all answers of a turn run together, and of a turn
+    that failed whatever had got there. Here each answer is a message of its own, and every call
+    has a result. A turn of which nothing came is forgotten, so that it can be sent again.
+    """
+    answers = [message for answer in turn.answers for message in _answer_messages(answer)]
+    return [user_message(turn.message), *answers] if answers else []
+
+
+def _answer_messages(answer: ModelAnswer) -> list[ChatMessageContent]:
+    if not answer.calls:
+        complete = answer.finished and answer.arrived
+        return [_message(AuthorRole.ASSISTANT, answer.text)] if answer.text or complete else []
+    said = [TextContent(text=answer.text)] if answer.text else []
+    asked = [
+        FunctionCallContent(
+            id=call.call_id,
+            name=call.wire_name,
+            function_name=call.wire_name,
+            arguments=call.raw_arguments,
+        )
+        for call in answer.calls
+    ]
+    message = ChatMessageContent(role=AuthorRole.ASSISTANT, items=[*said, *asked])
+    return [message, *(result_message(call) for call in answer.calls)]
+
+
+def result_message(call: CalledTool) -> ChatMessageContent:
+    """What the model gets back of a call; a call without a result was interrupted."""
+    result = INTERRUPTED if call.result is None else call.result
+    return FunctionResultContent(
+        id=call.call_id, name=call.wire_name, function_name=call.wire_name, result=result
+    ).to_chat_message_content()
+
+
+def _message(role: AuthorRole, text: str) -> ChatMessageContent:
+    return ChatMessageContent(role=role, items=[TextContent(text=text)])

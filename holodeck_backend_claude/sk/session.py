@@ -1,0 +1,124 @@
+"""A conversation that remembers its turns; each turn runs in a task of its own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from typing import TYPE_CHECKING
+
+from holodeck_backend_claude import outcomes
+from holodeck_backend_claude.contract import (
+    BackendSessionError,
+    ExecutionResult,
+    TextDelta,
+    TurnEnd,
+    TurnEvent,
+)
+from holodeck_backend_claude.sk.failures import TurnFailedError
+from holodeck_backend_claude.sk.turn import Turn
+from holodeck_backend_claude.tools.tasks import end_task, wait_out
+
+if TYPE_CHECKING:
+    from holodeck_backend_claude.sk.agent import Conversation, KernelAgent
+
+CLOSE_SECONDS = 5.0
+"""How long a running turn may take to stop."""
+
+
+class SKSession:
+    """See :class:`~holodeck_backend_claude.contract.AgentSession`.
+
+    Whoever asks for a turn reads its events from a queue. Leaving a stream early and cancelling
+    a ``send`` cancel the turn; what it had done by then stays in the conversation.
+
+    Args:
+        agent: Runs the turns.
+        conversation: What is remembered.
+        session_id: The id of the conversation.
+        max_turns: Model answers of one turn at most.
+        on_close: Called once when the session is closed.
+    """
+
+    def __init__(
+        self,
+        agent: KernelAgent,
+        conversation: Conversation,
+        *,
+        session_id: str,
+        max_turns: int | None,
+        on_close: Callable[[SKSession], None] = lambda _session: None,
+    ) -> None:
+        self.session_id = session_id
+        self._agent = agent
+        self._conversation = conversation
+        self._max_turns = max_turns
+        self._on_close = on_close
+        self._one_at_a_time = asyncio.Lock()
+        self._running: set[asyncio.Task[None]] = set()
+        self._closed = False
+
+    async def send(self, message: str) -> ExecutionResult:
+        """Run one turn; see the contract."""
+        return outcomes.check_turn(await self.run_turn(message))
+
+    async def send_streaming(self, message: str) -> AsyncGenerator[str, None]:
+        """Run one turn, yielding text deltas; see the contract."""
+        async with aclosing(self.stream(message)) as events:
+            async for event in events:
+                match event:
+                    case TextDelta(text=text):
+                        yield text
+                    case TurnEnd(result=result):
+                        outcomes.check_turn(result)
+
+    async def run_turn(self, message: str) -> ExecutionResult:
+        """Run one turn and return its result, a failed one too."""
+        async with aclosing(self.stream(message)) as events:
+            async for event in events:
+                if isinstance(event, TurnEnd):
+                    return event.result
+        raise BackendSessionError("the turn ended without a result")
+
+    async def stream(self, message: str) -> AsyncGenerator[TurnEvent, None]:
+        """Run one turn, yielding typed events; see the contract."""
+        if self._closed:
+            raise BackendSessionError(
+                "the session is closed; begin another with backend.create_session()"
+            )
+        events: asyncio.Queue[TurnEvent] = asyncio.Queue()
+        turn = Turn(
+            message,
+            session_id=self.session_id,
+            max_turns=self._max_turns,
+            report=events.put_nowait,
+        )
+        task = asyncio.create_task(self._run(turn), name=f"turn of {self.session_id}")
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+        try:
+            while True:
+                event = await events.get()
+                yield event
+                if isinstance(event, TurnEnd):
+                    return
+        finally:
+            await end_task(task, label=task.get_name(), grace=CLOSE_SECONDS)
+
+    async def close(self) -> None:
+        """Stop what runs and forget the conversation; may be called twice."""
+        if not self._closed:
+            self._closed = True
+            self._on_close(self)
+            for task in tuple(self._running):
+                task.cancel()
+        for task in tuple(self._running):
+            await wait_out(task, seconds=CLOSE_SECONDS)
+        await self._conversation.thread.delete()
+
+    async def _run(self, turn: Turn) -> None:
+        try:
+            async with self._one_at_a_time:
+                await self._agent.run(turn, self._conversation)
+        finally:
+            turn.end(TurnFailedError(outcomes.INTERRUPTED))  # counts only where nothing ended it

@@ -1,0 +1,207 @@
+"""One turn as it goes on: what the model answered, which tools it called, and how it ended."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import uuid4
+
+from holodeck_backend_claude import outcomes
+from holodeck_backend_claude.contract import (
+    ExecutionResult,
+    Retrying,
+    TextDelta,
+    ThinkingDelta,
+    ToolEnd,
+    ToolStart,
+    TurnEnd,
+    TurnEvent,
+)
+from holodeck_backend_claude.sk.failures import TurnFailedError
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """The tokens of one model answer, as the provider counts them."""
+
+    input: int = 0
+    output: int = 0
+    cache_read: int | None = None
+
+
+@dataclass(frozen=True)
+class AnswerPiece:
+    """What one chunk of a streamed answer says."""
+
+    text: str = ""
+    thinking: str = ""
+    refused: bool = False
+    finished: bool = False
+    model: str | None = None
+    tokens: Tokens | None = None
+
+
+@dataclass
+class CalledTool:
+    """One tool call; ``result`` is None as long as it runs."""
+
+    call_id: str
+    name: str
+    wire_name: str
+    raw_arguments: str
+    arguments: dict[str, Any]
+    result: str | None = None
+    is_error: bool = False
+
+
+@dataclass
+class ModelAnswer:
+    """One answer of the model, and the tool calls in it."""
+
+    text: str = ""
+    thinking: str = ""
+    calls: list[CalledTool] = field(default_factory=list)
+    arrived: bool = False
+    finished: bool = False
+    refused: bool = False
+    model: str | None = None
+    tokens: Tokens = Tokens()
+
+
+class Turn:
+    """The record of one turn, which also reports it as events.
+
+    Attributes:
+        message: What the user said.
+        session_id: The conversation.
+        answers: The answers of the model, in their order.
+        ended: The result, once there is one.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        session_id: str,
+        max_turns: int | None = None,
+        report: Callable[[TurnEvent], None] = lambda _event: None,
+    ) -> None:
+        self.message = message
+        self.session_id = session_id
+        self.answers: list[ModelAnswer] = []
+        self.ended: ExecutionResult | None = None
+        self._max_turns = max_turns
+        self._report = report
+        self._finished_calls: list[CalledTool] = []
+        self._fatal: TurnFailedError | None = None
+        self._started = time.monotonic()
+
+    def begin(self) -> None:
+        """The turn's own time starts now; it may have waited for another one."""
+        self._started = time.monotonic()
+
+    # ------------------------------------------------------------------------------- the model
+
+    def request_begins(self) -> None:
+        """The model is about to be asked.
+
+        Raises:
+            TurnFailedError: A tool that ends the run failed, or the turn limit is reached.
+        """
+        if self._fatal is not None:
+            raise self._fatal
+        if self._max_turns is not None and len(self.answers) >= self._max_turns:
+            raise TurnFailedError(outcomes.TURN_LIMIT)
+        self.answers.append(ModelAnswer())
+
+    def retrying(self, attempt: int, reason: str, delay_seconds: float) -> None:
+        """The request was refused and will be sent again."""
+        self._report(Retrying(attempt, reason, delay_seconds))
+
+    def piece_arrives(self, piece: AnswerPiece) -> None:
+        """A chunk of the current answer is there."""
+        answer = self.answers[-1]
+        answer.arrived = True
+        answer.text += piece.text
+        answer.thinking += piece.thinking
+        answer.finished = answer.finished or piece.finished
+        answer.refused = answer.refused or piece.refused
+        answer.model = piece.model or answer.model
+        if piece.tokens is not None:  # some servers count on in each chunk: the last one tells
+            answer.tokens = piece.tokens
+        if piece.thinking:
+            self._report(ThinkingDelta(piece.thinking))
+        if piece.text:
+            self._report(TextDelta(piece.text))
+
+    # ------------------------------------------------------------------------------- the tools
+
+    def call_begins(
+        self, call_id: str | None, *, wire_name: str, name: str, raw: str, arguments: dict[str, Any]
+    ) -> CalledTool:
+        """The model called a tool; servers that give no call id get one made."""
+        made = call_id or f"call_{uuid4().hex}"
+        call = CalledTool(made, name, wire_name, raw, arguments)
+        self.answers[-1].calls.append(call)
+        self._report(ToolStart(call.call_id, name, arguments))
+        return call
+
+    def call_ends(
+        self, call: CalledTool, text: str, *, is_error: bool, ends_run: bool = False
+    ) -> None:
+        """A tool call came to its end, with the text that the model gets."""
+        call.result, call.is_error = text, is_error
+        self._finished_calls.append(call)
+        if ends_run and self._fatal is None:
+            self._fatal = TurnFailedError(outcomes.tool_failed(call.name), text)
+        self._report(ToolEnd(call.call_id, call.name, text, is_error))
+
+    # --------------------------------------------------------------------------------- the end
+
+    def end(self, failure: TurnFailedError | None = None) -> None:
+        """The turn is over; only the first end counts."""
+        if self.ended is not None:
+            return
+        if failure is None and self.answers and self.answers[-1].refused:
+            failure = TurnFailedError(outcomes.REFUSED)
+        result = self._result()
+        if failure is not None:
+            result = outcomes.failed(result, failure.reason, failure.detail or None)
+        self.ended = result
+        self._report(TurnEnd(result))
+
+    def _result(self) -> ExecutionResult:
+        calls = [call for answer in self.answers for call in answer.calls]
+        models = [answer.model for answer in self.answers if answer.model]
+        return ExecutionResult(
+            response=self._response(),
+            tool_calls=[
+                {"name": c.name, "arguments": c.arguments, "call_id": c.call_id} for c in calls
+            ],
+            tool_results=[
+                {"call_id": c.call_id, "result": c.result, "is_error": c.is_error}
+                for c in self._finished_calls
+            ],
+            token_usage=self._usage(),
+            num_turns=sum(answer.arrived for answer in self.answers),
+            session_id=self.session_id,
+            thinking="".join(answer.thinking for answer in self.answers) or None,
+            duration_ms=round((time.monotonic() - self._started) * 1000),
+            model=models[-1] if models else None,
+        )
+
+    def _response(self) -> str:
+        """The final answer, or what there is of it; what was said before a tool call is none."""
+        last = self.answers[-1] if self.answers else ModelAnswer()
+        return "" if last.calls else last.text
+
+    def _usage(self) -> dict[str, int]:
+        spent = [answer.tokens for answer in self.answers]
+        read, written = sum(t.input for t in spent), sum(t.output for t in spent)
+        usage = {"input_tokens": read, "output_tokens": written, "total_tokens": read + written}
+        cached = [t.cache_read for t in spent if t.cache_read is not None]
+        if cached:
+            usage["cache_read_input_tokens"] = sum(cached)
+        return usage

@@ -1,0 +1,1 @@
+"""Tests of the Semantic Kernel backend, against a scripted OpenAI-compatible API."""
