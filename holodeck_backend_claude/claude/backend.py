@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import os
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,11 @@ from holodeck_backend_claude.tools import BoundTool, OpenTools
 if TYPE_CHECKING:
     from holodeck_backend_claude.config import Agent
     from holodeck_backend_claude.registry import Registry
+
+log = logging.getLogger(__name__)
+
+# What Claude Code takes from nobody: said in agent.yaml, it is reported as without effect.
+_UNUSED_MODEL_KEYS = ("temperature", "top_p", "api_version")
 
 _ASK_PROMPT = "Answer as briefly as the request allows."
 
@@ -55,7 +60,8 @@ class ClaudeBackend:
 
     async def initialize(self) -> None:
         """Check credential and program, open the tools, build a server once to check it."""
-        credential(self._agent, os.environ)
+        credential(self._agent, self._agent.environment())
+        _report_unused(self._agent)
         try:
             find_program(self._agent)
         except BackendSessionError as cause:
@@ -141,6 +147,16 @@ class ClaudeBackend:
         self._require_running()
         result = await self._run_alone(self._session((), _ASK_PROMPT), prompt)
         return outcomes.check_turn(result).response
+
+
+def _report_unused(agent: Agent) -> None:
+    for key in _UNUSED_MODEL_KEYS:
+        if key in agent.model.model_fields_set:
+            log.warning(
+                "model.%s has no effect on the Claude backend: Claude Code does not let it be "
+                "set; remove it from agent.yaml",
+                key,
+            )
 
 
 def _granted(tools: Sequence[BoundTool], allowed: Sequence[str] | None) -> tuple[BoundTool, ...]:

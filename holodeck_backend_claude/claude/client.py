@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import os
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -67,7 +66,7 @@ class Client:
         from claude_agent_sdk import ClaudeSDKClient
 
         self._folder = folder = ProcessFolder()
-        environment = child_environment(self._agent, os.environ, folder.path)
+        environment = child_environment(self._agent, self._agent.environment(), folder.path)
         program = find_program(self._agent)
         launch = Launch(
             cli_path=folder.write_launcher(program, kept_names(environment)),
