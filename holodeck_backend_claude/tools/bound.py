@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-import functools
-import inspect
-import threading
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 from holodeck_backend_claude.contract import (
+    ImageContent,
     JsonSchema,
     PluginError,
     TextContent,
@@ -24,13 +20,12 @@ from holodeck_backend_claude.tools.arguments import ArgumentsRefusedError, prepa
 from holodeck_backend_claude.tools.capping import cap_result
 from holodeck_backend_claude.tools.content import to_result
 from holodeck_backend_claude.tools.failures import error_text
+from holodeck_backend_claude.tools.invoking import invoke
 from holodeck_backend_claude.tools.policy import CallPolicy, Raised, run_call
+from holodeck_backend_claude.tools.progress import Progress, ReportProgress
 from holodeck_backend_claude.tools.redaction import mask_secrets
 from holodeck_backend_claude.tools.schema import check_schema
 from holodeck_backend_claude.tools.slots import Slots
-from holodeck_backend_claude.tools.threads import in_thread
-
-ReportProgress: TypeAlias = Callable[[float, float | None, str], None]
 
 
 @dataclass(frozen=True)
@@ -118,14 +113,14 @@ class BoundTool:
         self, given: object, call: ToolCall, report_progress: ReportProgress | None
     ) -> ToolResult:
         arguments = prepare_arguments(given, self.schema, label=self._label)
-        progress = _Progress(report_progress)
+        progress = Progress(report_progress)
 
         async def work() -> ToolResult:
             deadline = time.monotonic() + self.timeout
             ready = replace(
                 call, arguments=arguments, deadline=deadline, report_progress=progress.report
             )
-            return to_result(await _invoke(self.adapter, ready))
+            return to_result(await invoke(self.adapter, ready))
 
         try:
             outcome = await run_call(
@@ -143,7 +138,9 @@ def bind(adapter: ToolAdapter, config: Any = None, *, origin: str | None = None)
     """Put the call policy around an adapter.
 
     Args:
-        adapter: The tool; its name, description, schema and annotations are read once, now.
+        adapter: The tool; its name, description, schema and annotations are read once, now. A
+            ``call`` that is no coroutine function runs in a thread, unless the adapter has an
+            attribute ``in_thread`` that is False.
         config: The tool's config, which may say ``timeout``, ``max_result_chars``,
             ``concurrency`` and ``on_error``; without it the adapter's own ``config``.
         origin: Where the tool comes from, as error messages name it.
@@ -195,51 +192,10 @@ def _annotations(adapter: object, origin: str) -> ToolAnnotations:
     return value
 
 
-async def _invoke(adapter: ToolAdapter, call: ToolCall) -> object:
-    """Call the adapter; a sync ``call`` runs in a thread unless ``in_thread = False`` is on it."""
-    method: Any = adapter.call
-    if _is_async(method) or getattr(adapter, "in_thread", True) is False:
-        value = method(call)
-    else:
-        value = await in_thread(method, call)
-    return await value if inspect.isawaitable(value) else value
-
-
-def _is_async(method: Any) -> bool:
-    while isinstance(method, functools.partial):
-        method = method.func
-    return inspect.iscoroutinefunction(method) or inspect.iscoroutinefunction(
-        getattr(method, "__call__", None)  # noqa: B004 - the function itself is asked for
-    )
-
-
 def _masked(result: ToolResult) -> ToolResult:
+    """An error result without secrets; its structured data may hold the same ones."""
     content = tuple(
-        replace(block, text=mask_secrets(block.text)) if isinstance(block, TextContent) else block
+        block if isinstance(block, ImageContent) else replace(block, text=mask_secrets(block.text))
         for block in result.content
     )
-    return replace(result, content=content)
-
-
-class _Progress:
-    """Hands progress on to the event loop's thread until the call is over."""
-
-    def __init__(self, report_progress: ReportProgress | None) -> None:
-        self._receiver = report_progress
-        self._loop = asyncio.get_running_loop()
-        self._thread = threading.get_ident()
-
-    def report(self, done: float, total: float | None, message: str) -> None:
-        if self._receiver is None:
-            return
-        if threading.get_ident() == self._thread:
-            self._receiver(done, total, message)
-        elif not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._forward, done, total, message)
-
-    def _forward(self, done: float, total: float | None, message: str) -> None:
-        if self._receiver is not None:
-            self._receiver(done, total, message)
-
-    def end(self) -> None:
-        self._receiver = None
+    return replace(result, content=content, structured=None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -54,12 +55,18 @@ def coerce(value: Any, schema: JsonSchema) -> Any:
 
 def _as_one_of(value: Any, options: list[JsonSchema]) -> Any:
     """The value coerced by the option it is meant for: one it fits as it is, else once coerced."""
+    if isinstance(value, str) and any(map(_takes_any_text, options)):
+        return value
     fitting = [option for option in options if Draft202012Validator(option).is_valid(value)]
     for option in fitting or options:
         coerced = coerce(value, option)
         if Draft202012Validator(option).is_valid(coerced):
             return coerced
     return value
+
+
+def _takes_any_text(option: JsonSchema) -> bool:
+    return "string" in _types(option) and "enum" not in option and "const" not in option
 
 
 def _read(text: str, types: frozenset[str]) -> Any:
@@ -70,6 +77,8 @@ def _read(text: str, types: frozenset[str]) -> Any:
     try:
         parsed = _WORDS[word.lower()] if word.lower() in _WORDS else _parse(word)
     except (ValueError, RecursionError):
+        return text
+    if isinstance(parsed, float) and not math.isfinite(parsed):  # 1e999
         return text
     if isinstance(parsed, float) and parsed.is_integer() and "number" not in types:
         parsed = int(parsed)

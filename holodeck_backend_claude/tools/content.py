@@ -6,8 +6,9 @@ import base64
 import inspect
 import json
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
+from pydantic import BaseModel
 from pydantic_core import to_json, to_jsonable_python
 
 from holodeck_backend_claude.contract import (
@@ -34,9 +35,9 @@ def to_result(value: object) -> ToolResult:
     """
     if isinstance(value, ToolResult):
         return _checked(value)
-    if hasattr(value, "model_dump"):
+    if isinstance(value, BaseModel):
         value = value.model_dump(mode="json", by_alias=True)
-    if isinstance(value, Mapping) and _is_mcp_content(value.get("content")):
+    if _is_mcp_result(value):
         return _from_mcp(value)
     blocks = _as_blocks(value)
     if blocks is not None:
@@ -131,17 +132,23 @@ def _is_mcp_block(item: object) -> bool:
     )
 
 
+def _is_mcp_result(value: object) -> TypeGuard[Mapping[Any, Any]]:
+    if not isinstance(value, Mapping) or "content" not in value:
+        return False
+    says_so = value["content"] == [] and value.keys() & {"is_error", "isError"}
+    return bool(says_so) or _is_mcp_content(value["content"])
+
+
 def _is_mcp_content(content: object) -> bool:
     return isinstance(content, list | tuple) and bool(content) and all(map(_is_mcp_block, content))
 
 
 def _from_mcp(result: Mapping[Any, Any]) -> ToolResult:
     structured = result.get("structuredContent", result.get("structured"))
-    return ToolResult(
-        content=tuple(_mcp_block(block) for block in result["content"]),
-        structured=_structured(structured),
-        is_error=bool(result.get("is_error") or result.get("isError")),
-    )
+    # `isError` is MCP's spelling; a handler that returns the other one means the same
+    is_error = bool(result.get("is_error") or result.get("isError"))
+    blocks = tuple(_mcp_block(block) for block in result["content"])
+    return _checked(ToolResult(blocks, structured, is_error))
 
 
 def _mcp_block(block: Mapping[Any, Any]) -> ContentBlock:

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+from holodeck_backend_claude.contract import HoloDeckError
 from holodeck_backend_claude.tools.redaction import mask_secrets
 
 
-class CallRefusedError(Exception):
+class CallRefusedError(HoloDeckError):
     """The call policy gave a call up; its text is complete and names the tool."""
 
 
 def error_text(error: BaseException) -> str:
-    """The text of a failure for the model, the user and the log.
+    """The text of a failure for the model: type and message.
 
     ``str(error)`` alone is empty for ``TimeoutError()`` and says nothing for ``KeyError('id')``.
     """
     return mask_secrets(_describe(error))
+
+
+def cause_text(error: BaseException) -> str:
+    """The text of a failure as part of a message for the user.
+
+    The errors of this package are written for the user and need no type before them.
+    """
+    if isinstance(error, HoloDeckError) and _message(error):
+        return mask_secrets(_message(error))
+    return error_text(error)
 
 
 def _describe(error: BaseException) -> str:

@@ -19,7 +19,7 @@ _ONE_SCHEMA = frozenset(
 _LIST_OF_SCHEMAS = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
 _MAP_OF_SCHEMAS = frozenset({"dependentSchemas", "patternProperties", "properties"})
 _DROPPED = frozenset({"$anchor", "$defs", "$id", "$schema", "$comment", "definitions", "id"})
-_ANNOTATIONS = frozenset(
+ANNOTATIONS = frozenset(
     {"default", "deprecated", "description", "examples", "readOnly", "title", "writeOnly"}
 )
 
@@ -89,7 +89,7 @@ class _Inlining:
         if refs.count(ref) >= self._levels:
             return {**_free_form(target), **own}
         inlined = self.schema(target, path, (*refs, ref))
-        if all(key in _ANNOTATIONS or key not in inlined for key in own):
+        if all(key in ANNOTATIONS or key not in inlined for key in own):
             return {**inlined, **own}
         return {"allOf": [inlined, own]}
 

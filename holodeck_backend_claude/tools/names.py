@@ -60,8 +60,16 @@ def legal_name(text: str, room: int = 64) -> str:
     legal = re.sub(r"[^a-zA-Z0-9_-]", "_", plain)
     if plain.isascii() and legal and len(legal) <= room:
         return legal
-    if not plain.isascii():
-        legal = re.sub(r"_+", "_", legal)
+    return _hashed(legal if plain.isascii() else re.sub(r"_+", "_", legal), text, room)
+
+
+def folder_name(text: str, room: int = 64) -> str:
+    """The text as a folder name, another one for each text also where case does not count."""
+    legal = legal_name(text, room)
+    return legal if legal == text == text.lower() else _hashed(legal, text, room)
+
+
+def _hashed(legal: str, text: str, room: int) -> str:
     digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:_HASH_LENGTH]
     return f"{legal[: room - _HASH_LENGTH - 1]}_{digest}".lstrip("_")
 

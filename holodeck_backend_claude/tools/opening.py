@@ -6,35 +6,27 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
-from pathlib import Path
-from threading import Lock
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from holodeck_backend_claude.contract import AskModel, BackendInitError, ToolAdapter
 from holodeck_backend_claude.hookspecs import ToolContext, ToolType
 from holodeck_backend_claude.imports import resolve
 from holodeck_backend_claude.tools.bound import BoundTool, bind, origin_of
-from holodeck_backend_claude.tools.failures import error_text
-from holodeck_backend_claude.tools.names import legal_name
+from holodeck_backend_claude.tools.context import Contexts, Progress, secrets_of
+from holodeck_backend_claude.tools.failures import cause_text
 from holodeck_backend_claude.tools.owner import OpenFailedError, ToolOwner
+from holodeck_backend_claude.tools.redaction import remember_secrets
 from holodeck_backend_claude.tools.schema import SchemaRefusedError
 from holodeck_backend_claude.tools.tasks import wait_out
 
 if TYPE_CHECKING:
     from holodeck_backend_claude.config import Agent, ToolConfig
     from holodeck_backend_claude.registry import Registry
-    from holodeck_backend_claude.retrieval import Embedder
 
 log = logging.getLogger(__name__)
 
 CLOSE_SECONDS = 10.0
 """How long the tools may take to close, all together, before they are cancelled."""
-
-Progress: TypeAlias = Callable[[str, int, int], None]
-
-
-def _no_progress(_label: str, _done: int, _total: int) -> None:
-    pass
 
 
 class OpenTools:
@@ -45,7 +37,7 @@ class OpenTools:
         registry: The tool types, and instances that are open already.
         backend: The name of the backend the adapters are for.
         ask_model: The agent's model without tools, for tools that use it.
-        progress: ``progress(label, done, total)`` of long work.
+        progress: ``progress(label, done, total)`` of long work; the registry's by default.
 
     Attributes:
         tools: One per adapter, in the order of agent.yaml.
@@ -68,9 +60,9 @@ class OpenTools:
         self._agent = agent
         self._registry = registry
         self._backend = backend
-        self._ask_model = ask_model
-        self._progress = progress or _no_progress
-        self._embeddings = _Embeddings(agent)
+        self._contexts = Contexts(
+            agent, ask_model=ask_model, progress=progress or registry.progress
+        )
         self._owners: list[ToolOwner] = []
 
     async def open(self) -> None:
@@ -79,6 +71,7 @@ class OpenTools:
         Raises:
             BackendInitError: A tool could not be opened or adapted; it is named.
         """
+        remember_secrets(secrets_of(self._agent))
         try:
             instances = await self._open_instances()
             self._adapt(instances)
@@ -112,7 +105,7 @@ class OpenTools:
         if tool_type.open is None:
             return None
         try:
-            context = self._context(config)
+            context = self._contexts.of(config)
             owner = ToolOwner(
                 lambda: _context_manager(resolve(tool_type.open), config, context),
                 label=_origin(config),
@@ -123,28 +116,19 @@ class OpenTools:
         except OpenFailedError as failure:
             _refuse(config, f"could not be opened: {failure}", failure.__cause__)
         except Exception as error:  # noqa: BLE001 - plugin code; any failure is this tool's
-            _refuse(config, f"could not be opened: {error_text(error)}", error)
+            _refuse(config, f"could not be opened: {cause_text(error)}", error)
 
     def _tool_type(self, config: ToolConfig) -> ToolType:
         provided = self._registry.tool_types.get(config.type)
         if provided is None:
+            absent = self._registry.why_absent("tool", config.type)
             known = ", ".join(sorted(self._registry.tool_types)) or "none"
             _refuse(
                 config,
-                f"has an unknown type; known types: {known}. Install or allow the plugin that "
-                "provides it",
+                f"has a type that no loaded plugin provides; known types: {known}. "
+                + (f"{absent}" if absent else "Install the plugin that provides it"),
             )
         return provided.value
-
-    def _context(self, config: ToolConfig) -> ToolContext:
-        return ToolContext(
-            base_dir=self._agent.base_dir,
-            cache_dir=cache_dir(self._agent, config),
-            embeddings=self._embeddings,
-            ask_model=self._ask_model,
-            progress=self._progress,
-            log=logging.getLogger(f"holodeck_backend_claude.tool.{legal_name(config.name)}"),
-        )
 
     # ------------------------------------------------------------------------------ adapting
 
@@ -165,7 +149,7 @@ class OpenTools:
             adapters = list(made) if isinstance(made, Sequence) else [made]
             return self._bind_all(adapters, config)
         except Exception as error:  # noqa: BLE001 - plugin code; any failure is this tool's
-            _refuse(config, f"could not be adapted: {error_text(error)}", error)
+            _refuse(config, f"could not be adapted: {cause_text(error)}", error)
 
     def _bind_all(self, adapters: list[ToolAdapter], config: ToolConfig) -> list[BoundTool]:
         """All adapters bound; of several, one with a bad schema is left out, not the others."""
@@ -190,37 +174,8 @@ class OpenTools:
         try:
             line: str | None = resolve(source)(config)
         except Exception as error:  # noqa: BLE001 - plugin code; any failure is this tool's
-            _refuse(config, f"has no usable instructions: {error_text(error)}", error)
+            _refuse(config, f"has no usable instructions: {cause_text(error)}", error)
         return line
-
-
-class _Embeddings:
-    """The agent's embedder, made when first asked for, once."""
-
-    def __init__(self, agent: Agent) -> None:
-        self._agent = agent
-        self._lock = Lock()
-        self._made: tuple[Embedder | None] | None = None
-
-    def __call__(self) -> Embedder | None:
-        with self._lock:
-            if self._made is None:
-                from holodeck_backend_claude.retrieval import make_embedder
-
-                self._made = (make_embedder(self._agent.embedding_provider),)
-            return self._made[0]
-
-
-def cache_dir(agent: Agent, config: ToolConfig) -> Path:
-    """The private folder of one tool of one agent, below ``.holodeck/`` beside agent.yaml."""
-    return agent.base_dir / ".holodeck" / "tools" / _folder(agent.name) / _folder(config.name)
-
-
-def _folder(name: str) -> str:
-    """A folder name; names that differ only in case differ on every file system."""
-    if name == name.lower() and len(name) <= 64 and legal_name(name) == name:
-        return name
-    return legal_name(name + "\N{ZERO WIDTH SPACE}", 64)
 
 
 def _context_manager(

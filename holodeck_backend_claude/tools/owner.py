@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
-from holodeck_backend_claude.tools.failures import error_text
+from holodeck_backend_claude.tools.failures import cause_text
 from holodeck_backend_claude.tools.tasks import let_go, wait_out
 
 
@@ -82,9 +82,9 @@ class ToolOwner:
         if self._opened.done():
             # a cancellation is the event loop's end, or that of close(), which has said so
             level = logging.DEBUG if isinstance(error, asyncio.CancelledError) else logging.WARNING
-            self._log.log(level, "%s ended with: %s", self._label, error_text(error))
+            self._log.log(level, "%s ended with: %s", self._label, cause_text(error))
             return
-        failure = OpenFailedError(error_text(error))
+        failure = OpenFailedError(cause_text(error))
         failure.__cause__ = error
         self._opened.set_exception(failure)
         self._opened.exception()  # known now, whether or not somebody still asks for it

@@ -12,13 +12,20 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError
 
 from holodeck_backend_claude.contract import JsonSchema, PluginError
-from holodeck_backend_claude.tools.inlining import SchemaProblem, inline
+from holodeck_backend_claude.tools.inlining import ANNOTATIONS, SchemaProblem, inline
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
 _REFUSED_AT_ROOT = (
     "anyOf", "oneOf", "allOf", "not", "if", "then", "else", "enum", "const",
+)  # fmt: skip
+_KEYWORDS = frozenset(
+    {"$ref", "$schema", "$id", "$defs", "$comment", "definitions", "required", "title",
+     "description", "default", "examples", "additionalProperties", "patternProperties",
+     "propertyNames", "unevaluatedProperties", "minProperties", "maxProperties",
+     "dependentRequired", "dependentSchemas", "deprecated", "readOnly", "writeOnly",
+     *_REFUSED_AT_ROOT}
 )  # fmt: skip
 _PARAMETER = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
 
@@ -51,6 +58,7 @@ def check_schema(schema: object, *, tool: str) -> JsonSchema:
         SchemaRefusedError: The schema cannot be brought into that form.
     """
     try:
+        _check_is_schema(schema)
         root = _root_object(inline(schema))
         _check_parameters(root)
         _check_valid(root)
@@ -94,6 +102,23 @@ def _inexpressible_field(model: type[BaseModel], cause: Exception) -> tuple[str,
     return "$", str(cause).splitlines()[0]
 
 
+def _check_is_schema(schema: object) -> None:
+    """Refuse what a client would take for something else, such as ``{"query": str}``."""
+    if not isinstance(schema, Mapping):
+        raise SchemaProblem(
+            "$", f"must be a JSON Schema as a dict, not {schema!r:.80}; see model_schema()"
+        )
+    if "type" in schema or "properties" in schema:
+        return
+    unknown = [key for key in schema if key not in _KEYWORDS]
+    if unknown:
+        raise SchemaProblem(
+            "$",
+            f"{unknown[0]!r} is no keyword of JSON Schema; write a mapping of parameters as "
+            "{'type': 'object', 'properties': {…}}",
+        )
+
+
 def _root_object(schema: Any) -> JsonSchema:
     if not isinstance(schema, dict):
         raise SchemaProblem("$", "the root must be an object: {'type': 'object', …}")
@@ -121,7 +146,10 @@ def _unwrapped(schema: JsonSchema) -> JsonSchema:
         parts = schema.get(keyword)
         if isinstance(parts, list) and len(parts) == 1 and isinstance(parts[0], dict):
             rest = {key: value for key, value in schema.items() if key != keyword}
-            if all(parts[0].get(key, value) == value for key, value in rest.items()):
+            if all(
+                key in ANNOTATIONS or parts[0].get(key, value) == value
+                for key, value in rest.items()
+            ):
                 return _unwrapped({**parts[0], **rest})
     return schema
 

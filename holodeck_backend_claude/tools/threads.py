@@ -67,6 +67,8 @@ async def in_thread(func: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) 
         return await job.outcome
     except asyncio.CancelledError:
         job.leave_behind()
+        if job.outcome.done() and not job.outcome.cancelled():
+            job.outcome.exception()  # it came together with the cancellation; nobody asks for it
         raise
 
 

@@ -1,0 +1,77 @@
+"""What a tool is given when it opens: its folders, the agent's embedder and model, its logger."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, TypeAlias
+
+from holodeck_backend_claude.contract import AskModel
+from holodeck_backend_claude.hookspecs import ToolContext
+from holodeck_backend_claude.tools.names import folder_name, legal_name
+from holodeck_backend_claude.tools.redaction import is_secret_name
+
+if TYPE_CHECKING:
+    from holodeck_backend_claude.config import Agent, ToolConfig
+    from holodeck_backend_claude.retrieval import Embedder
+
+Progress: TypeAlias = Callable[[str, int, int], None]
+"""``progress(label, done, total)``."""
+
+
+class Contexts:
+    """Makes the context of each tool of an agent; they share one embedder."""
+
+    def __init__(self, agent: Agent, *, ask_model: AskModel, progress: Progress | None) -> None:
+        self._agent = agent
+        self._ask_model = ask_model
+        self._progress = progress or _no_progress
+        self._embeddings = _Embeddings(agent)
+
+    def of(self, config: ToolConfig) -> ToolContext:
+        """The context of one tool."""
+        return ToolContext(
+            base_dir=self._agent.base_dir,
+            cache_dir=cache_dir(self._agent, config),
+            embeddings=self._embeddings,
+            ask_model=self._ask_model,
+            progress=self._progress,
+            log=logging.getLogger(f"holodeck_backend_claude.tool.{legal_name(config.name)}"),
+        )
+
+
+class _Embeddings:
+    """The agent's embedder, made when first asked for, once, from whichever thread."""
+
+    def __init__(self, agent: Agent) -> None:
+        self._agent = agent
+        self._lock = Lock()
+        self._made: tuple[Embedder | None] | None = None
+
+    def __call__(self) -> Embedder | None:
+        with self._lock:
+            if self._made is None:
+                from holodeck_backend_claude.retrieval import make_embedder
+
+                self._made = (make_embedder(self._agent.embedding_provider),)
+            return self._made[0]
+
+
+def cache_dir(agent: Agent, config: ToolConfig) -> Path:
+    """The private folder of one tool of one agent, below ``.holodeck/`` beside agent.yaml."""
+    tools = agent.base_dir / ".holodeck" / "tools"
+    return tools / folder_name(agent.name) / folder_name(config.name)
+
+
+def secrets_of(agent: Agent) -> Iterator[str]:
+    """What must not appear in an error text, as a provider may echo the key it refuses."""
+    providers = (agent.model, agent.embedding_provider)
+    keys = [provider.api_key for provider in providers if provider and provider.api_key]
+    keys += [value for name, value in agent.dotenv.items() if is_secret_name(name)]
+    yield from (key.get_secret_value() for key in keys)
+
+
+def _no_progress(_label: str, _done: int, _total: int) -> None:
+    pass
