@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 
@@ -79,6 +79,8 @@ class Registry:
         overrides: Adapters for a tool type on one backend, by ``(type, backend)``.
         instances: Ready tool instances by tool name, used instead of opening the tool.
         absent: The plugins that are installed but left out, for the words of a refusal.
+        progress: ``progress(label, done, total)``, told about long work of opening tools, from
+            any thread; None where nobody looks.
     """
 
     backends: dict[str, Provided[BackendType]] = field(default_factory=dict)
@@ -86,6 +88,7 @@ class Registry:
     overrides: dict[tuple[str, str], Provided[AdapterOverride]] = field(default_factory=dict)
     instances: Mapping[str, Any] = field(default_factory=dict)
     absent: tuple[Absent, ...] = ()
+    progress: Callable[[str, int, int], None] | None = None
 
     def with_instances(self, instances: Mapping[str, Any]) -> Registry:
         """The same registry, with tools that are open already."""
