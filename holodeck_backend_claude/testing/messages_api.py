@@ -41,6 +41,21 @@ _ERROR_TYPES = {
     429: "rate_limit_error",
     529: "overloaded_error",
 }
+_SIGNATURE = "c2NyaXB0ZWQ="
+_STREAMED: dict[type[Part], tuple[str, str, dict[str, Any]]] = {
+    Text: ("text_delta", "text", {"text": ""}),
+    Thinking: ("thinking_delta", "thinking", {"thinking": "", "signature": ""}),
+    ToolUse: ("input_json_delta", "partial_json", {"input": {}}),
+}
+"""For each part: the type of its deltas, their key, and what the block is opened with."""
+
+
+_ADDED = re.compile(
+    r"(?:\s*(?:<system-reminder>(?:(?!</system-reminder>).)*</system-reminder>"
+    r"|\[Request interrupted by user[^\]\n]*\]))+\s*",
+    re.DOTALL,
+)
+"""What Claude Code puts into blocks of its own beside the user's text."""
 
 
 class ScriptedMessagesAPI(ScriptedServer):
@@ -59,6 +74,7 @@ class ScriptedMessagesAPI(ScriptedServer):
             "ANTHROPIC_API_KEY": "scripted-no-key",
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             "NO_PROXY": "127.0.0.1",
+            "no_proxy": "127.0.0.1",
         }
 
     def parse(self, body: Mapping[str, Any], headers: Mapping[str, str]) -> ModelRequest:
@@ -66,10 +82,10 @@ class ScriptedMessagesAPI(ScriptedServer):
         return ModelRequest(
             model=str(body.get("model", "")),
             system=joined_text(body.get("system", "")),
-            messages=conversation(m for raw in body.get("messages", ()) for m in _messages(raw)),
+            messages=conversation(m for raw in body.get("messages") or () for m in _messages(raw)),
             tools=tuple(
                 RequestTool(t.get("name", ""), t.get("description", ""), t.get("input_schema", {}))
-                for t in body.get("tools", ())
+                for t in body.get("tools") or ()
                 if "name" in t
             ),
             stream=bool(body.get("stream")),
@@ -115,10 +131,10 @@ class ScriptedMessagesAPI(ScriptedServer):
 
     def side_answer(self, request: ModelRequest) -> Answer | None:
         """A title, where Claude Code asks for one of its session; it does so for every message."""
-        titled = request.body.get("output_config", {}).get("format", {}).get("schema", {})
-        if request.tools or list(titled.get("properties", ())) != ["title"]:
-            return None
-        if not request.last_user_text.startswith("<session>"):
+        wanted = (request.body.get("output_config") or {}).get("format") or {}
+        properties = wanted.get("schema", {}).get("properties", ())
+        session = request.last_user_text.startswith("<session>")
+        if request.tools or not session or list(properties) != ["title"]:
             return None
         return say('{"title": "Scripted session"}')
 
@@ -171,15 +187,6 @@ def _block_frames(index: int, part: Part, request: ModelRequest) -> Iterator[Fra
     yield _event("content_block_stop", index=index)
 
 
-_SIGNATURE = "c2NyaXB0ZWQ="
-_STREAMED: dict[type[Part], tuple[str, str, dict[str, Any]]] = {
-    Text: ("text_delta", "text", {"text": ""}),
-    Thinking: ("thinking_delta", "thinking", {"thinking": "", "signature": ""}),
-    ToolUse: ("input_json_delta", "partial_json", {"input": {}}),
-}
-"""For each part: the type of its deltas, their key, and what the block is opened with."""
-
-
 def _usage(usage: Usage) -> dict[str, int]:
     return {
         "input_tokens": usage.input,
@@ -209,17 +216,14 @@ def _messages(raw: Mapping[str, Any]) -> Iterator[RequestMessage]:
     )
     if results:
         yield RequestMessage("tool", tool_results=results)
-    text = joined_text([b for b in blocks if not _REMINDER.fullmatch(str(b.get("text", "")))])
+    text = joined_text([b for b in blocks if not _ADDED.fullmatch(str(b.get("text", "")))])
     if text or calls or not results:
         yield RequestMessage(raw["role"], text, calls)
 
 
 def _result(block: Mapping[str, Any]) -> RequestedResult:
     text = joined_text(block.get("content", ""))
+    # Claude Code appends its reminders to the last result, too.
     while text.rstrip().endswith("</system-reminder>") and "<system-reminder>" in text:
         text = text[: text.rindex("<system-reminder>")].rstrip()
     return RequestedResult(block.get("tool_use_id", ""), text, bool(block.get("is_error")))
-
-
-# Claude Code puts blocks of its own before the user's text and after the last tool result.
-_REMINDER = re.compile(r"\s*<system-reminder>.*</system-reminder>\s*", re.DOTALL)

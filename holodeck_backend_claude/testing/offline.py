@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from holodeck_backend_claude.testing.request import ModelRequest, RequestedResult, RequestTool
 from holodeck_backend_claude.testing.script import Reply, call_tool, say
@@ -44,12 +44,14 @@ def _own_tools(request: ModelRequest) -> Sequence[RequestTool]:
 
 def _question_argument(tool: RequestTool) -> str | None:
     """The argument that takes the question, where it is all that the tool needs."""
-    required = tool.input_schema.get("required", ())
+    required: Sequence[object] = tool.input_schema.get("required") or ()
     if len(required) != 1:
         return None
     name = str(required[0])
-    schema = tool.input_schema.get("properties", {}).get(name, {})
-    if schema.get("type") != "string" or not schema.keys().isdisjoint({"enum", "const", "format"}):
+    schema = tool.input_schema.get("properties", {}).get(name)
+    if not isinstance(schema, Mapping) or schema.get("type") != "string":
+        return None
+    if not schema.keys().isdisjoint({"enum", "const", "format", "pattern"}):
         return None
     words = re.split(r"[_\W]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower())
     return None if any(_ACTED_UPON.fullmatch(word) for word in words) else name

@@ -71,6 +71,7 @@ class ScriptedOpenAIAPI(ScriptedServer):
             "OPENAI_BASE_URL": self.base_url,
             "OPENAI_API_KEY": "scripted-no-key",
             "NO_PROXY": "127.0.0.1",
+            "no_proxy": "127.0.0.1",
         }
 
     def clear_records(self) -> None:
@@ -80,13 +81,13 @@ class ScriptedOpenAIAPI(ScriptedServer):
 
     def parse(self, body: Mapping[str, Any], headers: Mapping[str, str]) -> ModelRequest:
         """The neutral view of a chat completions request."""
-        raw = body.get("messages", ())
+        raw = body.get("messages") or ()
         prompts = [m for m in raw if m.get("role") in {"system", "developer"}]
         return ModelRequest(
             model=str(body.get("model", "")),
             system="\n".join(joined_text(message.get("content")) for message in prompts),
             messages=conversation(_message(m) for m in raw if m not in prompts),
-            tools=tuple(_tool(t["function"]) for t in body.get("tools", ()) if "function" in t),
+            tools=tuple(_tool(t["function"]) for t in body.get("tools") or () if "function" in t),
             stream=bool(body.get("stream")),
             headers=headers,
             body=body,
@@ -153,11 +154,18 @@ class ScriptedOpenAIAPI(ScriptedServer):
         self.embedding_requests.append(asked)
         vectors = []
         for text in asked.texts:
-            vector = self._embeddings(text)
+            vector = self._vector(text)
             if isinstance(vector, Failure):
                 return self.error(vector)
             vectors.append(vector)
         return web.json_response(asked.answer(vectors))
+
+    def _vector(self, text: str) -> list[float] | Failure:
+        try:
+            return self._embeddings(text)
+        except Exception as cause:  # noqa: BLE001  # the function is the user's; its error is shown
+            kind = type(cause).__name__
+            return self.script_error(f"the embeddings function raised {kind}: {cause}")
 
 
 def _deltas(

@@ -185,7 +185,7 @@ class ScriptedServer(ABC):
         try:
             return await self._playback.answer(request)
         except ScriptError as cause:
-            return self._problem(_SCRIPT_ERROR, str(cause))
+            return self.script_error(str(cause))
 
     async def _respond(
         self, http: web.Request, request: ModelRequest, answer: Answer
@@ -204,6 +204,10 @@ class ScriptedServer(ABC):
         if error is not None:
             return self.error(error)
         return await send_document(http, answer, self.document(answer, request))
+
+    def script_error(self, text: str) -> Failure:
+        """Record that the script gave no answer, and make an error of it."""
+        return self._problem(_SCRIPT_ERROR, text)
 
     def _problem(self, status: int, text: str) -> Failure:
         if text not in self.problems:

@@ -232,8 +232,10 @@ async def test_the_request_is_seen_in_neutral_form() -> None:
 
 async def test_what_claude_code_adds_to_messages_is_not_taken_for_the_users_words() -> None:
     added = "<system-reminder>\nToday is Monday.\n</system-reminder>"
+    interrupted = "[Request interrupted by user for tool use]\n"
+    question = [text(added), text(interrupted), text("My <b>question</b>?"), text(f"{added}\n")]
     turns = [
-        {"role": "user", "content": [text(added), text("My <b>question</b>?"), text(f"{added}\n")]},
+        {"role": "user", "content": question},
         {
             "role": "assistant",
             "content": [{"type": "tool_use", "id": "t1", "name": NAME, "input": {}}],
@@ -256,6 +258,13 @@ async def test_what_claude_code_adds_to_messages_is_not_taken_for_the_users_word
 
 def text(said: str) -> dict[str, str]:
     return {"type": "text", "text": said}
+
+
+async def test_reminders_that_a_user_quotes_are_the_users_words() -> None:
+    words = "<system-reminder>a</system-reminder> means what? <system-reminder>b</system-reminder>"
+    async with ScriptedMessagesAPI(say("done")) as api:
+        await post(api, {**ASK, "messages": [{"role": "user", "content": words}]})
+        assert api.requests[0].last_user_text == words
 
 
 async def test_words_of_the_user_after_a_tool_result_are_a_question_of_their_own() -> None:

@@ -73,6 +73,7 @@ def test_a_tool_that_asks_for_a_question_goes_before_one_that_asks_for_any_text(
         tool("a", "url"),
         tool("a", "sql"),
         RequestTool("a", "", {"type": "object", "required": ["not_described"]}),
+        RequestTool("a", "", {"required": ["anything"], "properties": {"anything": True}}),
         RequestTool("a", "", {}),
     ],
 )

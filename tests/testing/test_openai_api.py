@@ -317,6 +317,16 @@ async def test_embeddings_of_ones_own_may_fail() -> None:
         assert len(api.embedding_requests) == 2
 
 
+async def test_an_embeddings_function_that_raises_is_a_problem_of_the_script() -> None:
+    def embed(text: str) -> list[float]:
+        raise LookupError(text)
+
+    async with ScriptedOpenAIAPI(embeddings=embed) as api, client(api) as ai:
+        with pytest.raises(openai.APIStatusError, match="raised LookupError: a"):
+            await ai.embeddings.create(model="e", input="a")
+        assert api.problems == ["the embeddings function raised LookupError: a"]
+
+
 async def test_chat_and_embeddings_run_on_one_server() -> None:
     def answer(_request: object) -> Reply:
         return say("ok")

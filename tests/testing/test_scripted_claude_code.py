@@ -230,6 +230,19 @@ async def test_claude_code_can_be_left_while_the_model_hangs(connect: Connect) -
         await client.query("Hello?")
         await api.wait_for_requests(1)
         await client.interrupt()
+        assert result([message async for message in client.receive_response()]).is_error
+
+
+async def test_a_turn_after_an_interrupted_one_is_a_valid_request(connect: Connect) -> None:
+    script = [call_tool("kb_search", {"query": "a"}), hang(), say("Two.")]
+    async with ScriptedMessagesAPI(script) as api, connect(api) as client:
+        await client.query("First?")
+        await api.wait_for_requests(2)
+        await client.interrupt()
+        assert result([message async for message in client.receive_response()]).is_error
+        assert result(await turn(client, "Second?")).result == "Two."
+        assert api.requests[-1].last_user_text == "Second?"
+        assert api.problems == []
 
 
 async def test_the_offline_model_quotes_the_tool(connect: Connect, searched: list[str]) -> None:
