@@ -136,6 +136,11 @@ class Registry:
         """The left-out plugin that would provide ``name``, where that is known."""
         return next((absent for absent in self.absent if (kind, name) in absent.names), None)
 
+    @property
+    def unread(self) -> tuple[Absent, ...]:
+        """The left-out plugins of which nothing is known, so that they may have what is missing."""
+        return tuple(absent for absent in self.absent if not absent.names)
+
 
 def _load(provided: Provided[Any], reference: Any) -> Any:
     try:

@@ -85,10 +85,9 @@ def _refusal(agent: Agent, registry: Registry, kind: NameKind, name: str) -> Plu
     if absent is not None:
         return PluginError(f"{wanted}, but {absent}. {_way_back(absent)}")
     lines = [f"{wanted}, but no installed plugin runs it; known: {_known(kind, registry)}."]
-    unread = [absent for absent in registry.absent if not absent.names]
-    if unread:
+    if registry.unread:
         lines.append("One of the plugins that are left out may:")
-        lines += [f"  {absent}" for absent in unread]
+        lines += [f"  {absent}" for absent in registry.unread]
     else:
         lines.append(
             "Correct the name, or pip install the distribution that provides it; "

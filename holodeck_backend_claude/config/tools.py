@@ -82,4 +82,5 @@ def _unknown_type(reading: Reading, registry: Registry, path: DataPath, tag: str
 
 def _types(registry: Registry) -> str:
     known = listed(registry.tool_types)
-    return f"known tool types: {known}; a plugin may provide more: {LIST_PLUGINS}"
+    left_out = "".join(f"; {absent}" for absent in registry.unread)
+    return f"known tool types: {known}; a plugin may provide more: {LIST_PLUGINS}{left_out}"

@@ -1,0 +1,1 @@
+"""A plugin of somebody else: a tool type and a backend."""
