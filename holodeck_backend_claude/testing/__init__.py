@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from holodeck_backend_claude.testing.answers import Answer, Failure, Reply, Usage
 from holodeck_backend_claude.testing.embeddings import EmbeddingRequest, hashed_words
 from holodeck_backend_claude.testing.messages_api import ScriptedMessagesAPI
 from holodeck_backend_claude.testing.offline import offline_model
@@ -14,11 +15,7 @@ from holodeck_backend_claude.testing.request import (
     RequestTool,
 )
 from holodeck_backend_claude.testing.script import (
-    Answer,
-    Failure,
-    Reply,
     Script,
-    Usage,
     call_tool,
     cut,
     delay,

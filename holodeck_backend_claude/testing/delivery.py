@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from aiohttp import web
 
-from holodeck_backend_claude.testing.script import Reply
+from holodeck_backend_claude.testing.answers import Reply
 
 _TIME_TO_READ = 0.1
 """Seconds before a line breaks: clients drop what they have not read by then."""

@@ -9,6 +9,16 @@ from typing import Any
 
 from aiohttp import web
 
+from holodeck_backend_claude.testing.answers import (
+    Answer,
+    Failure,
+    Part,
+    Reply,
+    Text,
+    Thinking,
+    ToolUse,
+    Usage,
+)
 from holodeck_backend_claude.testing.delivery import Frame
 from holodeck_backend_claude.testing.request import (
     ModelRequest,
@@ -19,17 +29,7 @@ from holodeck_backend_claude.testing.request import (
     conversation,
     joined_text,
 )
-from holodeck_backend_claude.testing.script import (
-    Answer,
-    Failure,
-    Part,
-    Reply,
-    Text,
-    Thinking,
-    ToolUse,
-    Usage,
-    say,
-)
+from holodeck_backend_claude.testing.script import say
 from holodeck_backend_claude.testing.server import ScriptedServer, new_id
 
 _ERROR_TYPES = {

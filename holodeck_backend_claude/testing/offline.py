@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from holodeck_backend_claude.testing.answers import Reply
 from holodeck_backend_claude.testing.request import ModelRequest, RequestedResult, RequestTool
-from holodeck_backend_claude.testing.script import Reply, call_tool, say
+from holodeck_backend_claude.testing.script import call_tool, say
 
 _QUOTED_CHARS = 1_500
 _NO_RESULTS = "No results found."

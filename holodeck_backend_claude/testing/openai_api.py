@@ -10,6 +10,7 @@ from typing import Any
 
 from aiohttp import web
 
+from holodeck_backend_claude.testing.answers import Failure, Reply, Text, Thinking, ToolUse, Usage
 from holodeck_backend_claude.testing.delivery import Frame
 from holodeck_backend_claude.testing.embeddings import EmbeddingRequest, hashed_words
 from holodeck_backend_claude.testing.request import (
@@ -21,15 +22,7 @@ from holodeck_backend_claude.testing.request import (
     conversation,
     joined_text,
 )
-from holodeck_backend_claude.testing.script import (
-    Failure,
-    Reply,
-    Script,
-    Text,
-    Thinking,
-    ToolUse,
-    Usage,
-)
+from holodeck_backend_claude.testing.script import Script
 from holodeck_backend_claude.testing.server import ScriptedServer, lower_names, new_id
 
 _FINISH = {"tool_use": "tool_calls", "max_tokens": "length", "refusal": "content_filter"}

@@ -6,14 +6,9 @@ import inspect
 import itertools
 from collections.abc import Iterator, Sequence
 
+from holodeck_backend_claude.testing.answers import Answer, Step
 from holodeck_backend_claude.testing.request import ModelRequest
-from holodeck_backend_claude.testing.script import (
-    Answer,
-    AnswerFunction,
-    Forever,
-    Script,
-    Step,
-)
+from holodeck_backend_claude.testing.script import AnswerFunction, Forever, Script
 
 
 class ScriptError(Exception):

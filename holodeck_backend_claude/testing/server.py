@@ -10,6 +10,7 @@ from typing import Any, Self
 
 from aiohttp import web
 
+from holodeck_backend_claude.testing.answers import Answer, Failure, Reply
 from holodeck_backend_claude.testing.checks import refusal
 from holodeck_backend_claude.testing.delivery import (
     Frame,
@@ -19,7 +20,7 @@ from holodeck_backend_claude.testing.delivery import (
 )
 from holodeck_backend_claude.testing.playback import Playback, ScriptError
 from holodeck_backend_claude.testing.request import ModelRequest
-from holodeck_backend_claude.testing.script import Answer, Failure, Reply, Script, fail
+from holodeck_backend_claude.testing.script import Script, fail
 
 MAX_BODY = 64 * 1024 * 1024
 _SCRIPT_ERROR = 418  # no real API sends it, and no client tries again after it

@@ -16,7 +16,7 @@ from holodeck_backend_claude.testing import (
     call_tool,
     offline_model,
 )
-from holodeck_backend_claude.testing.script import Text
+from holodeck_backend_claude.testing.answers import Text
 
 CLAUDE_CODE = {"user-agent": "claude-cli/2.1.332 (external, sdk-py)"}
 

@@ -29,7 +29,7 @@ from holodeck_backend_claude.testing import (
     reply,
     say,
 )
-from holodeck_backend_claude.testing.script import Failure
+from holodeck_backend_claude.testing.answers import Failure
 
 TOOLS: Any = [
     {

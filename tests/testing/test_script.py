@@ -21,9 +21,9 @@ from holodeck_backend_claude.testing import (
     reply,
     say,
 )
+from holodeck_backend_claude.testing.answers import split
 from holodeck_backend_claude.testing.playback import Playback
 from holodeck_backend_claude.testing.request import ModelRequest
-from holodeck_backend_claude.testing.script import split
 
 REQUEST = ModelRequest(model="m")
 
