@@ -7,28 +7,157 @@ package loads neither the Claude Agent SDK nor Semantic Kernel.
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-_PUBLIC = {
+if TYPE_CHECKING:  # for type checkers and editors, the same names as in the table below
+    from holodeck_backend_claude.claude.adapters import (
+        HierarchicalDocToolAdapter,
+        VectorStoreToolAdapter,
+        create_tool_adapters,
+    )
+    from holodeck_backend_claude.claude.backend import ClaudeBackend
+    from holodeck_backend_claude.claude.options import build_options
+    from holodeck_backend_claude.claude.server import build_holodeck_sdk_server
+    from holodeck_backend_claude.claude.session import ClaudeSession
+    from holodeck_backend_claude.contract import (
+        AgentBackend,
+        AgentSession,
+        BackendError,
+        BackendInitError,
+        BackendSessionError,
+        BackendTimeoutError,
+        ConfigError,
+        ExecutionResult,
+        HoloDeckError,
+        ImageContent,
+        PluginError,
+        ResourceContent,
+        Retrying,
+        TextContent,
+        TextDelta,
+        ThinkingDelta,
+        ToolAdapter,
+        ToolAnnotations,
+        ToolCall,
+        ToolEnd,
+        ToolResult,
+        ToolStart,
+        TurnEnd,
+        TurnEvent,
+    )
+    from holodeck_backend_claude.hookspecs import (
+        AdapterOverride,
+        BackendType,
+        ToolContext,
+        ToolType,
+        hookimpl,
+    )
+    from holodeck_backend_claude.opening import open_agent
+    from holodeck_backend_claude.plugins import load_plugins
+    from holodeck_backend_claude.retrieval.results import SearchResult
+    from holodeck_backend_claude.selector import BackendSelector
+    from holodeck_backend_claude.sk.backend import SKBackend
+    from holodeck_backend_claude.sk.session import SKSession
+
+_NAMES = {
+    "claude.adapters": (
+        "HierarchicalDocToolAdapter",
+        "VectorStoreToolAdapter",
+        "create_tool_adapters",
+    ),
+    "claude.backend": ("ClaudeBackend",),
+    "claude.options": ("build_options",),
+    "claude.server": ("build_holodeck_sdk_server",),
+    "claude.session": ("ClaudeSession",),
     "contract": (
-        "AgentBackend", "AgentSession", "BackendError", "BackendInitError", "BackendSessionError",
-        "BackendTimeoutError", "ConfigError", "ExecutionResult", "HoloDeckError", "PluginError",
-        "ToolAdapter", "ToolAnnotations", "ToolCall", "ToolResult",
+        "AgentBackend",
+        "AgentSession",
+        "BackendError",
+        "BackendInitError",
+        "BackendSessionError",
+        "BackendTimeoutError",
+        "ConfigError",
+        "ExecutionResult",
+        "HoloDeckError",
+        "ImageContent",
+        "PluginError",
+        "ResourceContent",
+        "Retrying",
+        "TextContent",
+        "TextDelta",
+        "ThinkingDelta",
+        "ToolAdapter",
+        "ToolAnnotations",
+        "ToolCall",
+        "ToolEnd",
+        "ToolResult",
+        "ToolStart",
+        "TurnEnd",
+        "TurnEvent",
     ),
     "hookspecs": ("AdapterOverride", "BackendType", "ToolContext", "ToolType", "hookimpl"),
-}  # fmt: skip
+    "opening": ("open_agent",),
+    "plugins": ("load_plugins",),
+    "retrieval.results": ("SearchResult",),
+    "selector": ("BackendSelector",),
+    "sk.backend": ("SKBackend",),
+    "sk.session": ("SKSession",),
+}
+_HOMES = {name: module for module, names in _NAMES.items() for name in names}
 
-_MODULES = {name: module for module, names in _PUBLIC.items() for name in names}
+__all__ = [
+    "AdapterOverride",
+    "AgentBackend",
+    "AgentSession",
+    "BackendError",
+    "BackendInitError",
+    "BackendSelector",
+    "BackendSessionError",
+    "BackendTimeoutError",
+    "BackendType",
+    "ClaudeBackend",
+    "ClaudeSession",
+    "ConfigError",
+    "ExecutionResult",
+    "HierarchicalDocToolAdapter",
+    "HoloDeckError",
+    "ImageContent",
+    "PluginError",
+    "ResourceContent",
+    "Retrying",
+    "SKBackend",
+    "SKSession",
+    "SearchResult",
+    "TextContent",
+    "TextDelta",
+    "ThinkingDelta",
+    "ToolAdapter",
+    "ToolAnnotations",
+    "ToolCall",
+    "ToolContext",
+    "ToolEnd",
+    "ToolResult",
+    "ToolStart",
+    "ToolType",
+    "TurnEnd",
+    "TurnEvent",
+    "VectorStoreToolAdapter",
+    "build_holodeck_sdk_server",
+    "build_options",
+    "create_tool_adapters",
+    "hookimpl",
+    "load_plugins",
+    "open_agent",
+]
 
-__all__ = sorted(_MODULES)  # pyright: ignore[reportUnsupportedDunderAll]
+if not TYPE_CHECKING:  # a type checker that saw this would take every misspelt name for good
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
-    globals()[name] = value
-    return value
+    def __getattr__(name: str) -> Any:
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:
