@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from holodeck_backend_claude import outcomes
@@ -38,21 +38,12 @@ class ClaudeBackend:
 
     Args:
         agent: The validated agent.
-        registry: Where its tool types come from.
-        progress: ``progress(label, done, total)`` while tools open.
+        registry: Where its tool types come from, and whom to tell about progress.
     """
 
-    def __init__(
-        self,
-        agent: Agent,
-        registry: Registry,
-        *,
-        progress: Callable[[str, int, int], None] | None = None,
-    ) -> None:
+    def __init__(self, agent: Agent, registry: Registry) -> None:
         self._agent = agent
-        self._open_tools = OpenTools(
-            agent, registry, backend="claude", ask_model=self._ask, progress=progress
-        )
+        self._open_tools = OpenTools(agent, registry, backend="claude", ask_model=self._ask)
         self._tools: tuple[BoundTool, ...] = ()
         self._system_prompt = ""
         self._sessions: set[ClaudeSession] = set()

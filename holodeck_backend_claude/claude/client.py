@@ -79,15 +79,35 @@ class Client:
             self._agent, self._tool_server, allowed_tools=self._allowed_tools, launch=launch
         )
         self._sdk = ClaudeSDKClient(options)
+        late = asyncio.Event()
+        killer = asyncio.create_task(self._kill_after(START_SECONDS, late))
         try:
-            async with asyncio.timeout(START_SECONDS):
-                await self._sdk.connect()
+            await self._sdk.connect()
         except Exception as cause:
-            raise BackendSessionError(self._could_not_start(cause)) from cause
+            what = mask_secrets(str(cause))
+            if late.is_set():
+                what = f"no answer within {START_SECONDS:g} s"
+            raise BackendSessionError(
+                f"Claude Code did not start: {what}{self.last_words()}"
+            ) from cause
+        finally:
+            killer.cancel()
 
-    def _could_not_start(self, cause: Exception) -> str:
-        what = f"no answer within {START_SECONDS:g} s" if isinstance(cause, TimeoutError) else cause
-        return f"Claude Code did not start: {mask_secrets(str(what))}{self.last_words()}"
+    async def _kill_after(self, seconds: float, late: asyncio.Event) -> None:
+        """Give a start up: one whose process is gone ends by itself, and in order.
+
+        More than once, because SDK 0.2.82 runs the program twice: first to ask its version.
+        """
+        await asyncio.sleep(seconds)
+        late.set()
+        while True:
+            self.kill()
+            await asyncio.sleep(0.1)
+
+    def kill(self) -> None:
+        """End the process group at once; the client is still to be ended in order."""
+        if self._folder is not None:
+            self._folder.kill()
 
     def last_words(self) -> str:
         """The last lines of the process's stderr, or nothing."""

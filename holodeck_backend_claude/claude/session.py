@@ -154,6 +154,8 @@ class ClaudeSession:
                 self._current.stop(outcomes.INTERRUPTED)
         if self._owner is not None:
             if self._started is not None and not self._started.done():
+                if self._client is not None:
+                    self._client.kill()
                 self._owner.cancel()
             # each step of the owner is bounded; a caller who is cancelled while it waits here
             # does not stop the owner from ending the process
