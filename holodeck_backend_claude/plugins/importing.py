@@ -43,13 +43,15 @@ class SlowWatch:
     def __init__(self) -> None:
         self._waiting_for: tuple[Origin, float] | None = None
         self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="slow plugin watch", daemon=True)
 
     def __enter__(self) -> SlowWatch:
-        threading.Thread(target=self._watch, name="slow plugin watch", daemon=True).start()
+        self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._ended.set()
+        self._thread.join()
 
     @contextlib.contextmanager
     def on(self, origin: Origin) -> Iterator[None]:

@@ -167,3 +167,19 @@ def test_load_plugins_brings_the_defaults_and_the_installed_together(
     assert names[:2] == list(plugins_package.DEFAULTS)
     assert {"sql", "claude"} < set(names)
     assert "sql" in loaded.registry.tool_types
+
+
+def test_the_names_for_refusals_are_those_that_our_plugins_provide() -> None:
+    registry = load_plugins(environ={}, quiet=True, strict=True).registry
+    found: dict[str, set[tuple[str, str]]] = {name: set() for name in plugins_package.KNOWN_NAMES}
+    for backend in registry.backends.values():
+        names = found[backend.origin.plugin]
+        names.add(("backend", backend.value.name))
+        names |= {("provider", provider) for provider in backend.value.providers}
+        names |= {("settings", key) for key in [backend.value.settings_key] if key}
+    for tag, tool in registry.tool_types.items():
+        found[tool.origin.plugin].add(("tool", tag))
+    for (tag, name), override in registry.overrides.items():
+        found[override.origin.plugin].add(("adapter", f"{tag} on {name}"))
+
+    assert found == plugins_package.KNOWN_NAMES
