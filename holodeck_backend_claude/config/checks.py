@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from holodeck_backend_claude.config.problems import DataPath, did_you_mean, listed, shorten
 from holodeck_backend_claude.config.reading import Reading
-from holodeck_backend_claude.config.roots import LIST_PLUGINS, settings_backends
+from holodeck_backend_claude.config.roots import from_plugins, settings_backends
 
 if TYPE_CHECKING:
     from holodeck_backend_claude.registry import NameKind, Registry
@@ -31,23 +31,18 @@ def check_tool_names(reading: Reading) -> None:
             first[name] = node.mark.line
 
 
-def check_backend(reading: Reading, registry: Registry) -> None:
-    """Report a backend or provider that no plugin brings, and blocks of other backends."""
-    backend = reading.data(("backend",))
-    if isinstance(backend, str):
-        if backend.strip() not in registry.backends:
-            _unknown(reading, registry, "backend", backend.strip())
-            return
-        chosen: str | None = backend.strip()
-    else:
-        provider = reading.data(("model", "provider"))
-        if not isinstance(provider, str) or not provider.strip():
-            return
-        found = registry.backend_for(provider.strip())
-        if found is None:
-            _unknown(reading, registry, "provider", provider.strip())
-            return
-        chosen = found.value.name
+def check_backend(reading: Reading, registry: Registry, override: str | None = None) -> None:
+    """Report a backend or provider that no plugin brings, and blocks of other backends.
+
+    Args:
+        reading: The file.
+        registry: What the plugins bring.
+        override: The backend that runs the agent, whatever the file says; whoever makes it
+            says so where it is unknown.
+    """
+    chosen = override or _chosen(reading, registry)
+    if chosen is None:
+        return
     for key, provided in settings_backends(registry).items():
         node = reading.node((key,))
         if node is not None and node.value is not None and provided.value.name != chosen:
@@ -56,6 +51,25 @@ def check_backend(reading: Reading, registry: Registry) -> None:
                 f"{key!r} is for the backend {provided.value.name!r}; this agent runs on "
                 f"{chosen!r}, which does not read it",
             )
+
+
+def _chosen(reading: Reading, registry: Registry) -> str | None:
+    backend = _text(reading, ("backend",))
+    if backend:
+        if backend in registry.backends:
+            return backend
+        _unknown(reading, registry, "backend", backend)
+        return None
+    provider = _text(reading, ("model", "provider"))
+    found = registry.backend_for(provider) if provider else None
+    if provider and not found:
+        _unknown(reading, registry, "provider", provider)
+    return found.value.name if found else None
+
+
+def _text(reading: Reading, path: DataPath) -> str | None:
+    value = reading.data(path)
+    return value.strip() if isinstance(value, str) else None
 
 
 def _unknown(reading: Reading, registry: Registry, kind: NameKind, name: str) -> None:
@@ -67,5 +81,5 @@ def _unknown(reading: Reading, registry: Registry, kind: NameKind, name: str) ->
         message = f"no loaded plugin brings the {kind} {shorten(name)}: {absent}"
     else:
         message = f"unknown {kind} {shorten(name)}{did_you_mean(name, known)}"
-    hint = f"known: {listed(known)}; a plugin may provide more: {LIST_PLUGINS}"
+    hint = f"known: {listed(known)}; a plugin may provide more: {from_plugins(registry)}"
     reading.error(path, message, hint=hint)

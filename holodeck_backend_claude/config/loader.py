@@ -45,7 +45,11 @@ class AgentFile:
 
 
 def load_agent(
-    path: str | Path | Source, registry: Registry, *, environ: Mapping[str, str] | None = None
+    path: str | Path | Source,
+    registry: Registry,
+    *,
+    environ: Mapping[str, str] | None = None,
+    backend: str | None = None,
 ) -> Agent:
     """Read, check and validate an agent file; notices are logged.
 
@@ -53,18 +57,23 @@ def load_agent(
         path: The file, or the folder of an agent.yaml.
         registry: The tool types and backends that the file may use.
         environ: The variables it may refer to; None means those of the process.
+        backend: Runs the agent, whatever the file says.
 
     Raises:
         AgentFileError: With everything that is wrong with the file.
     """
-    file = read_agent(path, registry, environ=environ)
+    file = read_agent(path, registry, environ=environ, backend=backend)
     for notice in file.notices:
         _log.warning("%s", notice)
     return file.agent
 
 
 def read_agent(
-    path: str | Path | Source, registry: Registry, *, environ: Mapping[str, str] | None = None
+    path: str | Path | Source,
+    registry: Registry,
+    *,
+    environ: Mapping[str, str] | None = None,
+    backend: str | None = None,
 ) -> AgentFile:
     """As :func:`load_agent`, with the notices returned instead of logged."""
     source = path if isinstance(path, Source) else read_source(path)
@@ -74,11 +83,13 @@ def read_agent(
     settings = _read_settings(reading, registry)
     agent = _read_core(reading, tools, settings)
     check_tool_names(reading)
-    check_backend(reading, registry)
+    check_backend(reading, registry, backend)
     reading.findings.raise_errors()
     if agent is None:  # not reached: no agent without an error that says why
         raise AgentFileError([Problem(str(source.path), None, None, "", "it is not valid")])
     notices = sorted(reading.findings.notices, key=lambda n: (n.file, n.line or 0, n.column or 0))
+    if backend is not None:
+        agent = agent.model_copy(update={"backend": backend})
     return AgentFile(agent, source.path, tuple(notices))
 
 

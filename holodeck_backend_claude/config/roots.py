@@ -17,7 +17,13 @@ _NOT_IN_FILES = {"settings", "base_dir", "dotenv"}
 FILE_KEYS = tuple(name for name in Agent.model_fields if name not in _NOT_IN_FILES)
 CORE_KEYS = tuple(name for name in FILE_KEYS if name != "tools")
 
-LIST_PLUGINS = "`holodeck-claude plugins` lists what is loaded"
+_LIST_PLUGINS = "`holodeck-claude plugins` lists what is loaded"
+
+
+def from_plugins(registry: Registry) -> str:
+    """Where more may come from, with the plugins that are left out and may be what is missing."""
+    left_out = [str(absent) for absent in registry.absent if not absent.names]
+    return "; ".join([_LIST_PLUGINS, *left_out])
 
 
 def settings_backends(registry: Registry) -> dict[str, Provided[BackendType]]:
@@ -47,7 +53,7 @@ def sort_root_keys(reading: Reading, registry: Registry) -> None:
             _block_of_absent_backend(reading, registry, key)
         else:
             message, hint_keys = unknown_key(key, known)
-            hint = f"{hint_keys}; a plugin may bring further blocks: {LIST_PLUGINS}"
+            hint = f"{hint_keys}; a plugin may bring further blocks: {from_plugins(registry)}"
             reading.error((key,), message, hint=hint, at_key=True)
 
 
@@ -57,6 +63,6 @@ def _block_of_absent_backend(reading: Reading, registry: Registry, key: str) -> 
     reading.error(
         (key,),
         f"no loaded backend reads the block {key!r}: {why}",
-        hint=f"unblock or install that plugin, or remove the block; {LIST_PLUGINS}",
+        hint=f"unblock or install that plugin, or remove the block; {_LIST_PLUGINS}",
         at_key=True,
     )

@@ -9,7 +9,7 @@ from holodeck_backend_claude.config.models import ToolConfig
 from holodeck_backend_claude.config.nodes import type_name
 from holodeck_backend_claude.config.problems import DataPath, did_you_mean, listed, shorten
 from holodeck_backend_claude.config.reading import Reading
-from holodeck_backend_claude.config.roots import LIST_PLUGINS
+from holodeck_backend_claude.config.roots import from_plugins
 from holodeck_backend_claude.contract import PluginError
 
 if TYPE_CHECKING:
@@ -83,4 +83,6 @@ def _unknown_type(reading: Reading, registry: Registry, path: DataPath, tag: str
 def _types(registry: Registry) -> str:
     known = listed(registry.tool_types)
     left_out = "".join(f"; {absent}" for absent in registry.unread)
-    return f"known tool types: {known}; a plugin may provide more: {LIST_PLUGINS}{left_out}"
+    return (
+        f"known tool types: {known}; a plugin may provide more: {from_plugins(registry)}{left_out}"
+    )

@@ -1,0 +1,17 @@
+"""Text of a model on a terminal: shown as it is, but for what would control the terminal."""
+
+from __future__ import annotations
+
+import re
+from typing import TextIO
+
+# C0 and C1 controls but tab and line feed: escape sequences begin with one of them.
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def printable(text: str, stream: TextIO) -> str:
+    """The text for this stream: without control characters on a terminal, and encodable."""
+    if stream.isatty():
+        text = _CONTROL.sub("�", text.replace("\r\n", "\n"))
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    return text.encode(encoding, errors="replace").decode(encoding)

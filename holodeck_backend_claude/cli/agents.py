@@ -1,0 +1,80 @@
+"""The agent that a command works on: read, with what there is to know about it on stderr."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from holodeck_backend_claude.cli.options import common_options
+
+if TYPE_CHECKING:
+    from holodeck_backend_claude.config import Agent, AgentFile
+    from holodeck_backend_claude.contract import AgentBackend
+    from holodeck_backend_claude.registry import Registry
+
+AGENT_ARGUMENT = click.argument("agent_file", metavar="AGENT.YAML", type=click.Path(path_type=Path))
+BACKEND_OPTION = click.option(
+    "--backend", metavar="NAME", help="Run on this backend, whatever the agent file says."
+)
+OFFLINE_OPTION = click.option(
+    "--offline",
+    is_flag=True,
+    help="Call no model: a scripted one on this machine calls the tools and quotes them.",
+)
+
+
+def read_file(
+    context: click.Context, path: Path, *, backend: str | None = None
+) -> tuple[AgentFile, Registry]:
+    """Read an agent file with the plugins that it and the command line allow.
+
+    Raises:
+        ConfigError: The file is missing or wrong.
+    """
+    from holodeck_backend_claude.config import read_agent, read_plugins_block
+    from holodeck_backend_claude.config.source import read_source
+
+    source = read_source(path)
+    plugins = common_options(context).load_plugins(read_plugins_block(source))
+    return read_agent(source, plugins.registry, backend=backend), plugins.registry
+
+
+def read_for_running(
+    context: click.Context, path: Path, *, backend: str | None = None
+) -> tuple[Agent, Registry]:
+    """As :func:`read_file`, for a command that shows notices on stderr and goes on."""
+    file, registry = read_file(context, path, backend=backend)
+    for notice in file.notices:
+        tell(str(notice))
+    return file.agent, registry
+
+
+@asynccontextmanager
+async def running(
+    agent: Agent, registry: Registry, *, offline: bool
+) -> AsyncIterator[AgentBackend]:
+    """Open an agent for as long as the block lasts, its model scripted where it is offline."""
+    from holodeck_backend_claude.cli.offline import replaces_embeddings, run_offline
+    from holodeck_backend_claude.cli.progress import progress_line
+    from holodeck_backend_claude.opening import open_agent
+
+    async with AsyncExitStack() as stack:
+        if offline:
+            if replaces_embeddings(agent):
+                tell("offline: vectors are made on this machine, not by the embedding_provider")
+            agent = await stack.enter_async_context(run_offline(agent, registry))
+        with progress_line() as progress:
+            backend = await stack.enter_async_context(
+                open_agent(agent, registry=registry, progress=progress)
+            )
+        yield backend
+
+
+def tell(text: str) -> None:
+    """Something to know, on stderr."""
+    click.secho("Note: ", fg="yellow", nl=False, err=True)
+    click.echo(text, err=True)

@@ -1,0 +1,108 @@
+"""``holodeck-claude chat``: turn after turn with an agent, in one live session."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from holodeck_backend_claude.cli.agents import (
+    AGENT_ARGUMENT,
+    BACKEND_OPTION,
+    OFFLINE_OPTION,
+    read_for_running,
+    running,
+)
+from holodeck_backend_claude.contract import BackendSessionError
+
+if TYPE_CHECKING:
+    from holodeck_backend_claude.chat import LiveSession, TurnDisplay
+    from holodeck_backend_claude.config import Agent
+    from holodeck_backend_claude.contract import AgentSession
+    from holodeck_backend_claude.registry import Registry
+
+EXIT_TURN_FAILED = 1
+
+
+@click.command("chat", short_help="Talk with an agent in one live session.")
+@AGENT_ARGUMENT
+@OFFLINE_OPTION
+@BACKEND_OPTION
+@click.pass_context
+def command(context: click.Context, agent_file: Path, *, offline: bool, backend: str | None) -> int:
+    """Talk with an agent in one live session.
+
+    AGENT.YAML is a file, or a folder with an agent.yaml. Each line is a turn; Ctrl-C stops an
+    answer, Ctrl-D or /exit ends the chat. Lines can also come from a pipe: the answers then go to
+    stdout and everything else to stderr.
+
+    Exit codes: 0 the chat ended, 1 the session broke off, or a turn of a pipe failed,
+    2 configuration or credentials.
+    """
+    from holodeck_backend_claude.chat import LiveSession, TurnDisplay
+
+    agent, registry = read_for_running(context, agent_file, backend=backend)
+    display = TurnDisplay(sys.stdout, sys.stderr)
+    with (
+        _ended_by_signals(),
+        LiveSession(lambda: _session(agent, registry, offline=offline)) as live,
+    ):
+        if sys.stdin.isatty():
+            click.secho(f"{agent.name} ({agent.model.name}). {_HELP}", dim=True, err=True)
+        return _converse(live, display)
+
+
+_HELP = "Ctrl-C stops an answer, Ctrl-D or /exit ends the chat."
+
+
+@asynccontextmanager
+async def _session(
+    agent: Agent, registry: Registry, *, offline: bool
+) -> AsyncIterator[AgentSession]:
+    async with running(agent, registry, offline=offline) as backend:
+        session = await backend.create_session()
+        try:
+            yield session
+        finally:
+            await session.close()
+
+
+def _converse(live: LiveSession, display: TurnDisplay) -> int:
+    from holodeck_backend_claude.chat import read_messages
+
+    failed = False
+    for message in read_messages():
+        try:
+            result = live.send(message, display.show)
+        except KeyboardInterrupt:
+            display.stopped()
+            continue
+        except BackendSessionError as error:
+            display.error(str(error))
+            return EXIT_TURN_FAILED
+        failed |= result.is_error
+    return EXIT_TURN_FAILED if failed and not sys.stdin.isatty() else 0
+
+
+@contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP end the chat as any exit does, with everything closed."""
+    before = {
+        number: signal.signal(number, _leave)
+        for number in (signal.SIGTERM, signal.SIGHUP)
+        if signal.getsignal(number) != signal.SIG_IGN
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _leave(number: int, _frame: object) -> None:
+    sys.exit(128 + number)

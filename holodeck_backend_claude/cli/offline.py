@@ -1,0 +1,117 @@
+"""``--offline``: the agent runs as it is, but its model is a script on this machine.
+
+Nothing is billed and nothing asks for a key: the model's address and key are replaced, whatever
+agent.yaml and the environment say, and what could lead a request elsewhere is taken out of the
+environment for as long as the agent runs.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import TYPE_CHECKING
+
+from holodeck_backend_claude.contract import ConfigError
+
+if TYPE_CHECKING:
+    from holodeck_backend_claude.config import Agent
+    from holodeck_backend_claude.hookspecs import BackendType
+    from holodeck_backend_claude.registry import Provided, Registry
+    from holodeck_backend_claude.testing import ScriptedMessagesAPI, ScriptedOpenAIAPI
+
+KEY = "offline-no-key"
+LOCAL = "local"
+
+# What tells a model client where to send a request, or with whose key.
+_LEADS_ELSEWHERE = re.compile(
+    r"(?:https?|all|no)_proxy|(?:anthropic|claude|openai|azure_openai|ollama)_.*",
+    re.IGNORECASE,
+)
+
+
+@asynccontextmanager
+async def run_offline(agent: Agent, registry: Registry) -> AsyncIterator[Agent]:
+    """Start the scripted model of an agent's backend, and yield the agent that runs on it.
+
+    Raises:
+        ConfigError: The agent's backend is one that this program cannot point elsewhere.
+    """
+    from holodeck_backend_claude.testing import offline_model
+
+    chosen = _backend(agent, registry)
+    api = _api_for(chosen.value.name)(offline_model)
+    with _kept_here():
+        async with api:
+            yield _redirected(agent, chosen.value.name, api)
+
+
+def _backend(agent: Agent, registry: Registry) -> Provided[BackendType]:
+    """The agent's backend, if it is one of ours: others may reach their models as they please."""
+    from holodeck_backend_claude.plugins import OWN_DISTRIBUTION
+
+    if agent.backend is not None:
+        provided = registry.backends.get(agent.backend)
+    else:
+        provided = registry.backend_for(agent.model.provider)
+    if provided is None:
+        raise ConfigError(f"no loaded plugin runs the agent {agent.name!r}")
+    if provided.origin.distribution != OWN_DISTRIBUTION:
+        raise ConfigError(
+            f"--offline cannot run the backend {provided.value.name!r} of {provided.origin}: "
+            "only that plugin knows how its model is reached. Run it without --offline."
+        )
+    return provided
+
+
+def _api_for(backend: str) -> type[ScriptedMessagesAPI] | type[ScriptedOpenAIAPI]:
+    from holodeck_backend_claude.testing import ScriptedMessagesAPI, ScriptedOpenAIAPI
+
+    return ScriptedMessagesAPI if backend == "claude" else ScriptedOpenAIAPI
+
+
+def _redirected(agent: Agent, backend: str, api: ScriptedMessagesAPI | ScriptedOpenAIAPI) -> Agent:
+    from pydantic import SecretStr
+
+    from holodeck_backend_claude.testing import ScriptedOpenAIAPI
+
+    is_openai = isinstance(api, ScriptedOpenAIAPI)
+    model = agent.model.model_copy(
+        update={
+            "provider": "openai" if is_openai else agent.model.provider,
+            "endpoint": api.base_url if isinstance(api, ScriptedOpenAIAPI) else api.url,
+            "api_key": SecretStr(KEY),
+            "api_version": None,
+            "auth_provider": None,
+        }
+    )
+    dotenv = {name: value for name, value in agent.dotenv.items() if not leads_elsewhere(name)}
+    update = {"model": model, "backend": backend, "dotenv": dotenv}
+    if replaces_embeddings(agent):
+        # A name of its own: its index must not take the place of the one with bought vectors.
+        update |= {"embedding_provider": None, "name": f"{agent.name} (offline)"}
+    return agent.model_copy(update=update)
+
+
+def replaces_embeddings(agent: Agent) -> bool:
+    """Whether an offline run makes its vectors locally where the agent would ask a service."""
+    provider = agent.embedding_provider
+    return provider is not None and provider.provider != LOCAL
+
+
+def leads_elsewhere(name: str) -> bool:
+    """Whether a variable tells a model client where to go or with whose key."""
+    return _LEADS_ELSEWHERE.fullmatch(name) is not None
+
+
+@contextmanager
+def _kept_here() -> Iterator[None]:
+    """Take the variables that lead elsewhere out of this process for a while."""
+    taken = {name: value for name, value in os.environ.items() if leads_elsewhere(name)}
+    for name in taken:
+        del os.environ[name]
+    try:
+        yield
+    finally:
+        os.environ.update(taken)

@@ -1,0 +1,38 @@
+"""A line of progress on the terminal while tools open, and none where there is no terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Lock
+
+_WIDTH = 24
+_ERASE_LINE = "\r\x1b[K"
+
+
+@contextmanager
+def progress_line() -> Iterator[Callable[[str, int, int], None] | None]:
+    """Yield ``progress(label, done, total)``; None where stderr is no terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    lock = Lock()
+
+    def show(label: str, done: int, total: int) -> None:
+        with lock:
+            text = "" if done >= total else f"{bar(done, total)} {label}"
+            sys.stderr.write(f"{_ERASE_LINE}{text}")
+            sys.stderr.flush()
+
+    try:
+        yield show
+    finally:
+        sys.stderr.write(_ERASE_LINE)
+        sys.stderr.flush()
+
+
+def bar(done: int, total: int) -> str:
+    """``[######      ] 12/24``."""
+    filled = _WIDTH * min(max(done, 0), total) // total if total > 0 else 0
+    return f"[{'#' * filled}{' ' * (_WIDTH - filled)}] {done}/{total}"

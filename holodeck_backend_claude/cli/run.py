@@ -1,0 +1,93 @@
+"""``holodeck-claude run``: one question, one answer."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from holodeck_backend_claude.cli.agents import (
+    AGENT_ARGUMENT,
+    BACKEND_OPTION,
+    OFFLINE_OPTION,
+    read_for_running,
+    running,
+)
+
+if TYPE_CHECKING:
+    from holodeck_backend_claude.config import Agent
+    from holodeck_backend_claude.contract import ExecutionResult
+    from holodeck_backend_claude.registry import Registry
+
+EXIT_RUN_FAILED = 1
+
+
+@click.command("run", short_help="Ask an agent one question and print its answer.")
+@AGENT_ARGUMENT
+@click.argument("question", required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print the whole result as JSON.")
+@OFFLINE_OPTION
+@BACKEND_OPTION
+@click.pass_context
+def command(
+    context: click.Context,
+    agent_file: Path,
+    question: str | None,
+    *,
+    as_json: bool,
+    offline: bool,
+    backend: str | None,
+) -> int:
+    """Ask an agent one question and print its answer.
+
+    AGENT.YAML is a file, or a folder with an agent.yaml. Without QUESTION, or with "-", the
+    question is read from stdin. The answer goes to stdout, everything else to stderr.
+
+    Exit codes: 0 the agent answered, 1 the run failed, 2 configuration or credentials.
+    """
+    from holodeck_backend_claude.cli.signals import run_to_end
+
+    asked = _question(question)
+    agent, registry = read_for_running(context, agent_file, backend=backend)
+    result = run_to_end(_run(agent, registry, asked, offline=offline))
+    _show(result, as_json=as_json)
+    return EXIT_RUN_FAILED if result.is_error else 0
+
+
+def _question(argument: str | None) -> str:
+    text = argument
+    if argument is None or argument == "-":
+        if argument is None and sys.stdin.isatty():
+            raise click.UsageError('there is no question; give it as: run AGENT.YAML "QUESTION"')
+        text = sys.stdin.buffer.read().decode("utf-8", errors="replace")
+    if not text or not text.strip():
+        raise click.UsageError("the question is empty")
+    return text.strip()
+
+
+async def _run(
+    agent: Agent, registry: Registry, question: str, *, offline: bool
+) -> ExecutionResult:
+    async with running(agent, registry, offline=offline) as backend:
+        return await backend.invoke_once(question)
+
+
+def _show(result: ExecutionResult, *, as_json: bool) -> None:
+    from holodeck_backend_claude.chat.printable import printable
+
+    if as_json:
+        import json
+
+        click.echo(json.dumps(result.to_dict(), indent=2, default=str))
+    elif result.response:
+        click.echo(printable(result.response, sys.stdout))
+    if result.is_error:
+        reason = result.error_reason or "the run failed"
+        click.secho("Error: ", fg="red", bold=True, nl=False, err=True)
+        click.echo(f"{reason}{_detail(result)}", err=True)
+
+
+def _detail(result: ExecutionResult) -> str:
+    return f": {result.error_detail}" if result.error_detail else ""
