@@ -23,6 +23,7 @@ from claude_agent_sdk import (
 )
 
 from holodeck_backend_claude import outcomes
+from holodeck_backend_claude.claude.deltas import Deltas
 from holodeck_backend_claude.claude.usage import Usage, as_contract
 from holodeck_backend_claude.claude.verdict import reason_of
 from holodeck_backend_claude.contract import (
@@ -55,12 +56,13 @@ class Turn:
         self._tools = tools
         self._started = time.monotonic()
         self._answer: list[str] = []
-        self._unfinished = ""  # what was streamed of a message that has not come whole yet
+        self._deltas = Deltas()
         self._thinking: list[str] = []
         self._calls: dict[str, dict[str, Any]] = {}
         self._results: list[dict[str, Any]] = []
         self._usage = Usage()
-        self._streamed: set[str] = set()
+        self._streaming = ""  # the id of the message that comes in deltas
+        self._thought: set[str] = set()
         self._denials: list[dict[str, Any]] = []
         self._model: str | None = None
         self._session_id: str | None = None
@@ -101,7 +103,7 @@ class Turn:
             return
         match event.get("type"):
             case "message_start":
-                self._unfinished = ""
+                self._deltas.begin(str(event["message"].get("id")))
                 self._streaming = str(event["message"].get("id"))
                 self._usage.begin(event["message"].get("usage") or {})
             case "message_delta":
@@ -112,14 +114,10 @@ class Turn:
     def _content_delta(self, delta: Mapping[str, Any]) -> Iterator[TurnEvent]:
         match delta.get("type"):
             case "text_delta" if delta.get("text"):
-                self._streamed.add(self._streaming)
-                self._unfinished += delta["text"]
-                yield TextDelta(delta["text"])
+                yield from _text_delta(self._deltas.add(delta["text"]))
             case "thinking_delta" if delta.get("thinking"):
-                self._streamed.add(self._streaming)
+                self._thought.add(self._streaming)
                 yield ThinkingDelta(delta["thinking"])
-
-    _streaming = ""
 
     def _assistant(self, message: AssistantMessage) -> Iterator[TurnEvent]:
         if message.model == _SYNTHETIC_MODEL:
@@ -134,12 +132,10 @@ class Turn:
                     yield self._start(block, parent)
                 case TextBlock(text=text) if parent is None:
                     self._answer.append(text)
-                    self._unfinished = ""
-                    if text and message.message_id not in self._streamed:
-                        yield TextDelta(text)
+                    yield from _text_delta(self._deltas.complete(message.message_id, text))
                 case ThinkingBlock(thinking=thinking) if parent is None:
                     self._thinking.append(thinking)
-                    if thinking and message.message_id not in self._streamed:
+                    if thinking and message.message_id not in self._thought:
                         yield ThinkingDelta(thinking)
                 case _:
                     continue
@@ -204,7 +200,7 @@ class Turn:
             detail: What is known about that reason.
         """
         result = ExecutionResult(
-            response="".join(self._answer) + self._unfinished,
+            response="".join(self._answer) + self._deltas.unfinished,
             tool_calls=list(self._calls.values()),
             tool_results=list(self._results),
             token_usage=self._token_usage(),
@@ -233,6 +229,11 @@ class Turn:
         if self._verdict is None or self._verdict.total_cost_usd is None:
             return None
         return max(0.0, self.cost_after - self.cost_before)
+
+
+def _text_delta(text: str) -> Iterator[TextDelta]:
+    if text:
+        yield TextDelta(text)
 
 
 def _text(blocks: Sequence[object]) -> str:

@@ -102,6 +102,18 @@ async def test_a_stream_that_breaks_for_good_keeps_the_text_so_far(lab: Lab) -> 
     assert result.response.startswith("one two ")
 
 
+async def test_an_answer_that_broke_off_and_came_again_is_streamed_once(lab: Lab) -> None:
+    answer = say("one two three", chunks=["one ", "two ", "three"])
+    api = await lab.api([cut(answer, after_pieces=2), answer])
+    backend = await lab.backend(api)
+    session = await backend.create_session()
+    events = [event async for event in session.stream("Hi")]
+    text = "".join(event.text for event in events if isinstance(event, TextDelta))
+    assert text == "one two three"
+    assert isinstance(events[-1], TurnEnd)
+    assert events[-1].result.response == "one two three"
+
+
 async def test_a_killed_process_in_the_middle_of_a_turn(lab: Lab) -> None:
     never = asyncio.Event()
     api = await lab.api([hold(say("one two", chunks=["one ", "two"]), never, after_pieces=1)])
