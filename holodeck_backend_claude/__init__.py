@@ -58,6 +58,7 @@ if TYPE_CHECKING:  # for type checkers and editors, the same names as in the tab
     from holodeck_backend_claude.selector import BackendSelector
     from holodeck_backend_claude.sk.backend import SKBackend
     from holodeck_backend_claude.sk.session import SKSession
+    from holodeck_backend_claude.tools.vectorstore import VectorStoreTool
 
 _NAMES = {
     "claude.adapters": (
@@ -102,6 +103,7 @@ _NAMES = {
     "selector": ("BackendSelector",),
     "sk.backend": ("SKBackend",),
     "sk.session": ("SKSession",),
+    "tools.vectorstore": ("VectorStoreTool",),
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names}
 
@@ -141,6 +143,7 @@ __all__ = [
     "ToolType",
     "TurnEnd",
     "TurnEvent",
+    "VectorStoreTool",
     "VectorStoreToolAdapter",
     "build_holodeck_sdk_server",
     "build_options",
