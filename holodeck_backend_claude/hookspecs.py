@@ -71,6 +71,9 @@ class ToolContext:
     log: logging.Logger
 
 
+ConfigClass: TypeAlias = "type[ToolConfig]"
+"""A subclass of ``ToolConfig``."""
+
 AdapterFactory: TypeAlias = "Callable[[Any, Any], ToolAdapter | Sequence[ToolAdapter]]"
 """``adapter(config, instance)`` gives one ToolAdapter or several."""
 
@@ -114,7 +117,7 @@ class ToolType:
     """
 
     type: str
-    config: type[ToolConfig] | ImportString
+    config: ConfigClass | ImportString
     adapter: AdapterFactory | ImportString
     open: Callable[[Any, ToolContext], AbstractAsyncContextManager[Any]] | ImportString | None = (
         None

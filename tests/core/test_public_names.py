@@ -16,8 +16,8 @@ SEED_NAMES = {
     "AgentBackend", "AgentSession", "BackendError", "BackendInitError", "BackendSelector",
     "BackendSessionError", "BackendTimeoutError", "ClaudeBackend", "ClaudeSession",
     "ExecutionResult", "HierarchicalDocToolAdapter", "HoloDeckError", "SKBackend", "SKSession",
-    "SearchResult", "VectorStoreTool", "VectorStoreToolAdapter", "build_holodeck_sdk_server", "build_options",
-    "create_tool_adapters",
+    "SearchResult", "VectorStoreTool", "VectorStoreToolAdapter", "build_holodeck_sdk_server",
+    "build_options", "create_tool_adapters",
 }  # fmt: skip
 
 
