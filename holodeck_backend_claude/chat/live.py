@@ -24,6 +24,10 @@ from holodeck_backend_claude.contract import (
 )
 
 
+class TurnStoppedError(BackendSessionError):
+    """The user stopped the turn; the session goes on."""
+
+
 @dataclass
 class _Request:
     """One turn: the message, who is shown its events, and its result."""
@@ -67,7 +71,7 @@ class LiveSession:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._in_loop(self._cancel_turn)
+        self.stop()
         self._in_loop(lambda: self._inbox.put_nowait(None))
         self._thread.join()
 
@@ -79,18 +83,17 @@ class LiveSession:
             show: Called with each event as it comes, in the thread of the session.
 
         Raises:
+            TurnStoppedError: :meth:`stop` was called meanwhile.
             BackendSessionError: The session cannot take a message.
-            KeyboardInterrupt: Ctrl-C came; the turn is stopped, the session goes on.
         """
         request = _Request(message, show)
         if not self._in_loop(lambda: self._inbox.put_nowait(request)):
             raise BackendSessionError("the session has ended")
-        try:
-            return request.done.result()
-        except KeyboardInterrupt:
-            self._in_loop(self._cancel_turn)
-            request.done.exception()
-            raise
+        return request.done.result()
+
+    def stop(self) -> None:
+        """Stop the turn that runs, if there is one; from any thread or signal handler."""
+        self._in_loop(self._stop_turn)
 
     # --------------------------------------------------------------------- in the other thread
 
@@ -115,7 +118,7 @@ class LiveSession:
                 _pass_on(self._turn, request.done)
                 self._turn = None
 
-    def _cancel_turn(self) -> None:
+    def _stop_turn(self) -> None:
         if self._turn is not None:
             self._turn.cancel()
 
@@ -155,7 +158,7 @@ async def _turn(session: AgentSession, request: _Request) -> ExecutionResult:
 
 def _pass_on(turn: asyncio.Task[ExecutionResult], done: Future[ExecutionResult]) -> None:
     if turn.cancelled():
-        done.set_exception(BackendSessionError("the turn was stopped"))
+        done.set_exception(TurnStoppedError("the turn was stopped"))
     elif error := turn.exception():
         done.set_exception(error)
     else:

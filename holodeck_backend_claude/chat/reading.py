@@ -7,14 +7,19 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 
+from holodeck_backend_claude.chat.interrupts import Interrupts
+
 EXIT_COMMAND = "/exit"
 PROMPT = "> "
 
 
-def read_messages() -> Iterator[str]:
+def read_messages(interrupts: Interrupts) -> Iterator[str]:
     """Yield each line that says something, until Ctrl-D, the end of the pipe, or ``/exit``.
 
     On a terminal, Ctrl-C throws the line away that is being typed.
+
+    Args:
+        interrupts: Tells the reading of Ctrl-C.
 
     Raises:
         KeyboardInterrupt: Ctrl-C while a pipe is read.
@@ -24,7 +29,7 @@ def read_messages() -> Iterator[str]:
     read = _line_editor() if interactive and sys.stdout.isatty() else _plain
     while True:
         try:
-            line = read(PROMPT if interactive else "")
+            line = interrupts.reading(lambda: read(PROMPT if interactive else ""))
         except KeyboardInterrupt:
             if not interactive:
                 raise

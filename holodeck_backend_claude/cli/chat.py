@@ -73,19 +73,18 @@ async def _session(
 
 
 def _converse(live: LiveSession, display: TurnDisplay) -> int:
-    from holodeck_backend_claude.chat import read_messages
+    from holodeck_backend_claude.chat import Interrupts, TurnStoppedError, read_messages
 
     failed = False
-    for message in read_messages():
-        try:
-            result = live.send(message, display.show)
-        except KeyboardInterrupt:
-            display.stopped()
-            continue
-        except BackendSessionError as error:
-            display.error(str(error))
-            return EXIT_TURN_FAILED
-        failed |= result.is_error
+    with Interrupts(live.stop) as interrupts:
+        for message in read_messages(interrupts):
+            try:
+                failed |= live.send(message, display.show).is_error
+            except TurnStoppedError:
+                display.stopped()
+            except BackendSessionError as error:
+                display.error(str(error))
+                return EXIT_TURN_FAILED
     return EXIT_TURN_FAILED if failed and not sys.stdin.isatty() else 0
 
 

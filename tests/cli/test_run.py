@@ -1,0 +1,173 @@
+"""``holodeck-claude run``."""
+
+from __future__ import annotations
+
+import io
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from holodeck_backend_claude.cli import main
+
+Program = Callable[..., subprocess.Popen[bytes]]
+
+
+@pytest.fixture
+def stdin(monkeypatch: pytest.MonkeyPatch) -> Callable[[bytes], None]:
+    """Puts these bytes into a pipe that is stdin."""
+
+    def put(data: bytes) -> None:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+
+    return put
+
+
+def diary(agent_file: Path) -> list[str]:
+    return (agent_file.parent / "diary.txt").read_text().split()
+
+
+def wait_for_diary(agent_file: Path, line: str) -> None:
+    file = agent_file.parent / "diary.txt"
+    while not (file.exists() and line in file.read_text()):
+        time.sleep(0.02)
+
+
+@pytest.mark.usefixtures("installed")
+class TestAnAnswer:
+    def test_is_all_that_stdout_gets(
+        self, agent_file: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        agent_file.write_text(agent_file.read_text() + "deployment: {}\n")
+        assert main(["run", str(agent_file), "hello"]) == 0
+        captured = capsys.readouterr()
+        assert captured.out == "echo: hello\n"
+        assert "Note: " in captured.err
+        assert "deployment" in captured.err
+        assert diary(agent_file) == ["initialize", "teardown"]
+
+    def test_as_json_is_the_whole_result(
+        self, agent_file: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert main(["run", str(agent_file), "hello", "--json"]) == 0
+        result = json.loads(capsys.readouterr().out)
+        assert result["response"] == "echo: hello"
+        assert result["token_usage"] == {"total_tokens": 3}
+        assert result["is_error"] is False
+
+    @pytest.mark.parametrize("arguments", [[], ["-"]])
+    def test_comes_for_a_question_on_stdin(
+        self,
+        arguments: list[str],
+        agent_file: Path,
+        stdin: Callable[[bytes], None],
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        stdin("wie schön\n".encode())
+        assert main(["run", str(agent_file), *arguments]) == 0
+        assert capsys.readouterr().out == "echo: wie schön\n"
+
+    def test_comes_for_the_argument_where_there_is_one_and_a_pipe(
+        self,
+        agent_file: Path,
+        stdin: Callable[[bytes], None],
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        stdin(b"from the pipe")
+        assert main(["run", str(agent_file), "from the argument"]) == 0
+        assert capsys.readouterr().out == "echo: from the argument\n"
+
+    def test_comes_from_the_backend_that_the_command_line_names(
+        self, agent_file: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        agent_file.write_text(agent_file.read_text().replace("provider: echo", "provider: other"))
+        assert main(["run", str(agent_file), "hello", "--backend", "echo"]) == 0
+        assert capsys.readouterr().out == "echo: hello\n"
+
+    def test_shows_no_progress_where_stderr_is_no_terminal(
+        self, agent_file: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert main(["run", str(agent_file), "hello"]) == 0
+        assert capsys.readouterr().err == ""
+
+
+@pytest.mark.usefixtures("installed")
+class TestAFailure:
+    def test_of_the_run_is_told_on_stderr_and_is_exit_code_1(
+        self, agent_file: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert main(["run", str(agent_file), "fail"]) == 1
+        captured = capsys.readouterr()
+        assert captured.out == "so far\n"
+        assert captured.err == "Error: rate limited: come back later\n"
+
+    def test_of_the_run_is_json_too(
+        self, agent_file: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert main(["run", str(agent_file), "fail", "--json"]) == 1
+        assert json.loads(capsys.readouterr().out)["error_reason"] == "rate limited"
+
+    def test_of_the_file_is_exit_code_2(
+        self, agent_file: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        agent_file.write_text("name: x\n")
+        assert main(["run", str(agent_file), "hello"]) == 2
+        assert "the key 'model' is missing" in capsys.readouterr().err
+
+    def test_of_the_credentials_is_exit_code_2_and_everything_is_closed(
+        self, agent_file: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        agent_file.write_text(agent_file.read_text() + "echo: {start: badly}\n")
+        assert main(["run", str(agent_file), "hello"]) == 2
+        assert "Error: there is no credential for Echo: set ECHO_KEY" in capsys.readouterr().err
+        assert diary(agent_file) == ["initialize", "teardown"]
+
+    def test_of_an_unknown_backend_is_exit_code_2(
+        self, agent_file: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert main(["run", str(agent_file), "hello", "--backend", "nope"]) == 2
+        assert "'nope'" in capsys.readouterr().err
+
+    @pytest.mark.parametrize("question", ["", " \n"])
+    def test_of_an_empty_question_is_exit_code_2(
+        self, question: str, agent_file: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert main(["run", str(agent_file), question]) == 2
+        assert "the question is empty" in capsys.readouterr().err
+
+    def test_of_offline_on_a_foreign_backend_is_exit_code_2(
+        self, agent_file: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert main(["run", str(agent_file), "hello", "--offline"]) == 2
+        assert "--offline cannot run the backend 'echo'" in capsys.readouterr().err
+        assert not (agent_file.parent / "diary.txt").exists()
+
+
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)],
+)
+def test_a_signal_ends_the_run_with_everything_closed(
+    number: signal.Signals, code: int, agent_file: Path, program: Program
+) -> None:
+    process = program("run", agent_file, "hang")
+    wait_for_diary(agent_file, "hanging")
+    process.send_signal(number)
+    _out, err = process.communicate()
+    assert process.returncode == code
+    assert b"Traceback" not in err
+    assert diary(agent_file) == ["initialize", "hanging", "stopped", "teardown"]
+
+
+def test_a_reader_that_leaves_is_no_traceback(agent_file: Path, program: Program) -> None:
+    process = program("run", agent_file, "hello")
+    assert process.stdout
+    process.stdout.close()
+    _out, err = process.communicate()
+    assert b"Traceback" not in err
+    assert process.returncode == 1
