@@ -23,10 +23,15 @@ async def open_vectorstore(
 
     embedder = await in_thread(context.embeddings)  # loading a model takes a while
     tool = VectorStoreTool(
-        config, base_dir=context.base_dir, cache_dir=context.cache_dir, embedder=embedder
+        config,
+        base_dir=context.base_dir,
+        cache_dir=context.cache_dir,
+        embedder=embedder,
+        progress=context.progress,
+        log=context.log,
     )
     try:
-        await tool.initialize(progress=context.progress)
+        await tool.initialize()
         yield tool
     finally:
         await tool.close()

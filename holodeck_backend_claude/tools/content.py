@@ -163,7 +163,7 @@ def _mcp_block(block: Mapping[Any, Any]) -> ContentBlock:
         uri, text = resource.get("uri", ""), resource["text"]
         return ResourceContent(_clean(uri), _clean(text), _clean(mime_type))
     uri = block.get("uri") or block.get("resource", {}).get("uri", "")
-    return TextContent(f"[{kind} {_clean(uri)} ({mime_type})]")
+    return TextContent(f"[{_clean(f'{kind} {uri}').strip()} ({_clean(mime_type)})]")
 
 
 def _decoded(data: object) -> bytes:
@@ -184,11 +184,11 @@ def _as_text(value: object) -> str:
     if isinstance(value, str):
         return _clean(value) or _EMPTY
     try:
-        return _clean(
-            to_json(
-                value, indent=2, fallback=str, inf_nan_mode="constants", bytes_mode="base64"
-            ).decode()
+        shown = to_json(
+            value, indent=2, fallback=str, inf_nan_mode="constants", bytes_mode="base64"
         )
+        text: str = json.loads(shown) if shown.startswith(b'"') else shown.decode()
+        return _clean(text) or _EMPTY
     except Exception:  # noqa: BLE001 - the value's own code runs here and may raise anything
         return _represented(value)
 

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 LEVELS = 3
 """How often a recursive definition is unrolled on one path."""
 
-_MOST_NODES = 20_000
+_MOST_NODES = 5_000
 _ONE_SCHEMA = frozenset(
     {"additionalProperties", "contains", "contentSchema", "else", "if", "items", "not",
      "propertyNames", "then", "unevaluatedItems", "unevaluatedProperties"}
@@ -37,7 +37,7 @@ def inline(schema: object) -> Any:
     """A copy of the schema with every ``$ref`` replaced by what it refers to.
 
     A recursive definition is unrolled :data:`LEVELS` deep, then free-form; fewer levels where
-    the result would have more than 20,000 parts.
+    the result would have more than 5,000 parts.
 
     Raises:
         SchemaProblem: A reference leads nowhere, or the schema is not plain JSON, or too large.

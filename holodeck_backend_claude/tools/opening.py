@@ -17,7 +17,7 @@ from holodeck_backend_claude.tools.failures import cause_text
 from holodeck_backend_claude.tools.owner import OpenFailedError, ToolOwner
 from holodeck_backend_claude.tools.redaction import remember_secrets
 from holodeck_backend_claude.tools.schema import SchemaRefusedError
-from holodeck_backend_claude.tools.tasks import wait_out
+from holodeck_backend_claude.tools.tasks import GRACE_SECONDS, wait_out
 
 if TYPE_CHECKING:
     from holodeck_backend_claude.config import Agent, ToolConfig
@@ -86,7 +86,7 @@ class OpenTools:
         if not owners:
             return
         closing = asyncio.create_task(_close_all(owners), name="closing the tools")
-        await wait_out(closing, seconds=2 * CLOSE_SECONDS)
+        await wait_out(closing, seconds=CLOSE_SECONDS + 2 * GRACE_SECONDS)
 
     # ------------------------------------------------------------------------------- opening
 

@@ -12,7 +12,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 from holodeck_backend_claude.tools.failures import cause_text
-from holodeck_backend_claude.tools.tasks import let_go, wait_out
+from holodeck_backend_claude.tools.tasks import end_task, wait_out
 
 
 class OpenFailedError(Exception):
@@ -60,10 +60,7 @@ class ToolOwner:
         if self._task.done():
             return
         self._log.warning("%s did not close within %g s; it is cancelled", self._label, seconds)
-        self._task.cancel()
-        await wait_out(self._task, seconds=1.0)
-        if not self._task.done():
-            let_go(self._task, label=self._label)
+        await end_task(self._task, label=self._label)
 
     async def _run(self) -> None:
         try:

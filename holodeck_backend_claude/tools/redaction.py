@@ -24,10 +24,12 @@ _AFTER_SURE_NAME = (
 )
 _ASSIGNED = rf"(?P<before>{_PERHAPS}{_QUOTE}=\s*{_QUOTE}){_NOT_MASKED}{_VALUE}{{4,}}"
 _AFTER_COLON = (
-    rf"(?P<before>{_PERHAPS}{_QUOTE}\s*:\s*{_QUOTE})(?={_VALUE}*\d){_NOT_MASKED}{_VALUE}{{12,}}"
+    rf"(?P<before>{_PERHAPS}{_QUOTE}\s*:\s*{_QUOTE})"
+    rf"(?={_VALUE}{{0,200}}\d){_NOT_MASKED}{_VALUE}{{12,}}"
 )
 
-# Each pattern keeps its groups `before` and `after`, where it has them, and masks the rest.
+# Each pattern keeps its groups `before` and `after`, where it has them, and masks the rest. What
+# precedes the end of a match is bounded, so that no text takes more than linear time.
 _PATTERNS = tuple(
     re.compile(pattern, flags)
     for pattern, flags in (
@@ -42,11 +44,14 @@ _PATTERNS = tuple(
         (r"\bxox[abeoprs]-[A-Za-z0-9-]{8,}", 0),
         (r"\bAIza[0-9A-Za-z_-]{20,}", 0),
         (r"\b(?:hf|npm|pypi|gsk|pat)[_-][A-Za-z0-9]{20,}", 0),
-        (r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]*", 0),
+        (r"\beyJ[A-Za-z0-9_-]{8,1000}\.[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]*", 0),
         # headers
         (r"(?P<before>\b(?:Bearer|Basic)\s+)[A-Za-z0-9._~+/=-]{8,}", re.I),
         # scheme://user:password@host; a password may hold an @ or a /, so up to the last @
-        (r"(?P<before>\b[a-z][a-z0-9+.-]{0,30}://[^\s:/@]*:)[^\s\"']+(?P<after>@)", re.I),
+        (
+            r"(?P<before>\b[a-z][a-z0-9+.-]{0,30}://[^\s:/@]{0,200}:)[^\s\"']{1,500}(?P<after>@)",
+            re.I,
+        ),
         # name=value, name: value and "name": "value"; the name may end a longer one
         (_AFTER_SURE_NAME, re.I),
         (_ASSIGNED, re.I),

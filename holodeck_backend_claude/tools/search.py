@@ -102,4 +102,4 @@ class HierarchicalSearchAdapter(_SearchAdapter):
 
     async def _found(self, query: str) -> str:
         results = await self.instance.search(query)
-        return _BETWEEN_RESULTS.join(result.format() for result in results)
+        return _BETWEEN_RESULTS.join(result.format() for result in results or ())
