@@ -1,0 +1,148 @@
+"""Documents to chunks: packed up to a token limit, never across a heading, with overlap."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, repeat
+
+from holodeck_backend_claude.retrieval.markdown import Block, Section, sections
+from holodeck_backend_claude.retrieval.units import Unit, block_units
+
+CHUNKER = "headings-1"
+"""Changes whenever the same document would be cut otherwise; part of the index fingerprint."""
+
+_PARAGRAPH_GAP = re.compile(r"\n[ \t]*\n\s*")
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """A passage of a document.
+
+    Attributes:
+        content: The passage as it stands in the document, with its heading where it is the first
+            of its section.
+        parent_chain: The headings above it, outermost first.
+        section_id: The anchor of its section; empty where there is none.
+        context: The headings above it that are not in ``content``.
+    """
+
+    content: str
+    parent_chain: tuple[str, ...] = ()
+    section_id: str = ""
+    context: str = ""
+
+    @property
+    def searchable(self) -> str:
+        """What is embedded and put into the keyword index: the context and the content."""
+        return f"{self.context}\n{self.content}" if self.context else self.content
+
+
+def chunk_markdown(text: str, *, size: int, overlap: int) -> list[Chunk]:
+    """Cut a Markdown document into chunks.
+
+    A chunk begins with as many of the last whole sentences of the one before it, in the same
+    section, as fit into ``overlap``.
+
+    Args:
+        text: The document.
+        size: Tokens of a chunk's ``content`` at most.
+        overlap: Tokens repeated at most; less than ``size``.
+    """
+    found = sections(text)
+    chunks: list[Chunk] = []
+    for section, following in zip(found, [*found[1:], Section()], strict=True):
+        has_children = following.level > section.level
+        chunks += _section_chunks(section, has_children, size, overlap)
+    return chunks
+
+
+def chunk_text(text: str, *, size: int, overlap: int) -> list[Chunk]:
+    """Cut a text without headings into chunks; the arguments are those of ``chunk_markdown``."""
+    paragraphs = [Block("text", part) for part in _PARAGRAPH_GAP.split(text) if part.strip()]
+    return _section_chunks(Section(blocks=paragraphs), False, size, overlap)
+
+
+def _section_chunks(section: Section, has_children: bool, size: int, overlap: int) -> list[Chunk]:
+    heading = block_units(Block("text", section.heading), size)
+    groups = [units for block in section.blocks if (units := block_units(block, size))]
+    if not groups and not has_children and section.chain:
+        groups, heading, first_context = [heading], [], section.chain[:-1]
+    elif groups and heading and _tokens(heading) + groups[0][0].tokens <= size:
+        groups[0] = [*(replace(unit, repeats=False) for unit in heading), *groups[0]]
+        first_context = section.chain[:-1]
+    else:  # a heading without text of its own is in the context of what is below it
+        first_context = section.chain
+    packer = _Packer(size, overlap)
+    for group in groups:
+        packer.add_group(group)
+    return [
+        Chunk(content, section.chain, section.anchor, " > ".join(context))
+        for content, context in zip(
+            packer.finish(), chain([first_context], repeat(section.chain)), strict=False
+        )
+    ]
+
+
+def _tokens(units: Iterable[Unit]) -> int:
+    return sum(unit.tokens for unit in units)
+
+
+class _Packer:
+    """Fills one chunk after the other."""
+
+    def __init__(self, size: int, overlap: int) -> None:
+        self._size = size
+        self._overlap = overlap
+        self._full: list[str] = []
+        self._units: deque[Unit] = deque()
+        self._used = 0
+        self._has_new = False  # whether more stands in the chunk than what it repeats
+
+    def add_group(self, units: Sequence[Unit]) -> None:
+        """Add a block; one that no longer fits begins a chunk, unless that leaves one half empty.
+
+        Args:
+            units: Each of at most the size of a chunk.
+        """
+        needed = _tokens(units)
+        if self._used + needed > self._size >= needed and self._used * 2 >= self._size:
+            self._close()
+        for unit in units:
+            self._add(unit)
+
+    def finish(self) -> list[str]:
+        """The chunks."""
+        self._close()
+        return self._full
+
+    def _add(self, unit: Unit) -> None:
+        if self._used + unit.tokens > self._size:
+            self._close()
+        while self._units and self._used + unit.tokens > self._size:
+            self._used -= self._units.popleft().tokens
+        self._units.append(unit)
+        self._used += unit.tokens
+        self._has_new = True
+
+    def _close(self) -> None:
+        if not self._has_new:
+            return
+        first, *others = self._units
+        self._full.append(first.text + "".join(unit.gap + unit.text for unit in others))
+        self._keep_overlap()
+        self._has_new = False
+
+    def _keep_overlap(self) -> None:
+        """Leave the units at the end of the chunk that the next one repeats."""
+        kept: deque[Unit] = deque()
+        self._used = 0
+        while self._units and self._units[-1].repeats:
+            unit = self._units.pop()
+            if self._used + unit.tokens > self._overlap:
+                break
+            kept.appendleft(unit)
+            self._used += unit.tokens
+        self._units = kept

@@ -1,0 +1,164 @@
+"""An index on disk over a folder of documents: opened, brought up to date, and reported on."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from holodeck_backend_claude.contract import ConfigError
+from holodeck_backend_claude.retrieval import store, vectors
+from holodeck_backend_claude.retrieval.database import DamagedIndexError, Database
+from holodeck_backend_claude.retrieval.embeddings import Embedder
+from holodeck_backend_claude.retrieval.lock import exclusive
+from holodeck_backend_claude.retrieval.sources import Skipped, nothing_found
+from holodeck_backend_claude.retrieval.sync import ChunkSettings, SyncReport, sync_files
+from holodeck_backend_claude.retrieval.vectorize import embed_missing, identity
+from holodeck_backend_claude.tools.threads import in_thread
+
+log = logging.getLogger(__name__)
+
+Progress: TypeAlias = Callable[[str, int, int], None]
+"""``progress(label, done, total)``, called on the event loop."""
+
+Mode: TypeAlias = Literal["hybrid", "keyword"]
+
+
+@dataclass(frozen=True)
+class IndexReport:
+    """What an index holds, and what it does not.
+
+    Attributes:
+        files: Documents in the index.
+        chunks: Their passages.
+        embedded: Passages that have a vector.
+        changed: Documents that were read and cut anew by this run.
+        removed: Documents that were gone.
+        skipped: What was found and is not in the index, with causes.
+        not_embedded: Documents that are, wholly or in part, found by keyword only, with causes.
+        mode: ``hybrid`` searches by meaning and keyword, ``keyword`` by keyword only.
+    """
+
+    files: int
+    chunks: int
+    embedded: int
+    changed: int
+    removed: int
+    skipped: tuple[Skipped, ...]
+    not_embedded: tuple[Skipped, ...]
+    mode: Mode
+
+
+class Index:
+    """The index of one tool.
+
+    Args:
+        database: Its file.
+        source: A file or a folder of documents.
+        base_dir: Where a relative source starts.
+        settings: How documents are cut.
+        embedder: Who makes vectors; None for keywords only.
+        progress: Told how far a run is.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        source: str,
+        base_dir: Path,
+        settings: ChunkSettings,
+        embedder: Embedder | None,
+        progress: Progress,
+    ) -> None:
+        self.database = database
+        self.embedder = embedder
+        self._source = source
+        self._base_dir = base_dir
+        self._settings = settings
+        self._progress = progress
+
+    async def update(self, *, is_damaged: bool = False) -> IndexReport:
+        """Open the index and bring it in line with the files.
+
+        Only what changed is read and embedded. One run at a time works on an index; others wait.
+
+        Args:
+            is_damaged: True to build the file that is open now anew, whatever it looks like.
+
+        Raises:
+            ConfigError: There is no such source, or nothing in it can be indexed.
+            RetrievalError: The index cannot be opened or written.
+        """
+        await in_thread(self.database.make_folder)
+        lock = self.database.path.with_suffix(".lock")
+        async with exclusive(lock, lambda: self._progress("waiting for another run", 0, 1)):
+            if is_damaged and self.database.is_the_file_opened():
+                await in_thread(self._set_aside, "it cannot be searched")
+            try:
+                return await self._bring_up_to_date()
+            except DamagedIndexError as cause:
+                await in_thread(self._set_aside, str(cause))
+                return await self._bring_up_to_date()
+
+    def _set_aside(self, cause: str) -> None:
+        aside = self.database.set_aside()
+        log.warning(
+            "the index %s is built anew: %s; the old file is now %s",
+            self.database.path, cause, aside.name,
+        )  # fmt: skip
+
+    async def _bring_up_to_date(self) -> IndexReport:
+        await in_thread(self.database.open)
+        synced = await in_thread(
+            sync_files,
+            self.database,
+            self._source,
+            self._base_dir,
+            self._settings,
+            self._from_thread("reading"),
+        )
+        if self.embedder is not None:
+            await embed_missing(
+                self.database,
+                self.embedder,
+                lambda done, total: self._progress("embedding", done, total),
+            )
+        report = await in_thread(self._finish, synced)
+        if not report.chunks:
+            raise ConfigError(nothing_found(synced.found, synced.skipped))
+        return report
+
+    def _from_thread(self, label: str) -> Callable[[int, int], None]:
+        loop = asyncio.get_running_loop()
+
+        def progress(done: int, total: int) -> None:
+            loop.call_soon_threadsafe(self._progress, label, done, total)
+
+        return progress
+
+    def _finish(self, synced: SyncReport) -> IndexReport:
+        """Count, and drop what nobody needs any more."""
+        fingerprint = identity(self.embedder) if self.embedder else ""
+        with self.database.reading() as db:
+            files, chunks = store.counts(db)
+            embedded = vectors.count_embedded(db, fingerprint)
+            is_complete = self.embedder is None or embedded == chunks
+            failed = [] if is_complete else vectors.failures(db, fingerprint)
+            has_spares = vectors.has_too_many(db, chunks)
+        if has_spares:
+            with self.database.writing() as db:
+                vectors.drop_spare_vectors(db, fingerprint)
+        return IndexReport(
+            files=files,
+            chunks=chunks,
+            embedded=embedded,
+            changed=synced.changed,
+            removed=synced.removed,
+            skipped=tuple(synced.skipped),
+            not_embedded=tuple(failed),
+            mode="hybrid" if embedded else "keyword",
+        )

