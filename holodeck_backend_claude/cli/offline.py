@@ -76,18 +76,19 @@ def _redirected(agent: Agent, backend: str, api: ScriptedMessagesAPI | ScriptedO
 
     from holodeck_backend_claude.testing import ScriptedOpenAIAPI
 
-    is_openai = isinstance(api, ScriptedOpenAIAPI)
-    model = agent.model.model_copy(
-        update={
-            "provider": "openai" if is_openai else agent.model.provider,
-            "endpoint": api.base_url if isinstance(api, ScriptedOpenAIAPI) else api.url,
-            "api_key": SecretStr(KEY),
-            "api_version": None,
-            "auth_provider": None,
-        }
-    )
+    model: dict[str, object] = {"api_key": SecretStr(KEY)}
+    if isinstance(api, ScriptedOpenAIAPI):
+        model |= {"provider": "openai", "endpoint": api.base_url}
+    else:
+        model |= {"endpoint": api.url}
+    if agent.model.auth_provider is not None:  # only then: setting a key makes it count as given
+        model["auth_provider"] = "api_key"
     dotenv = {name: value for name, value in agent.dotenv.items() if not leads_elsewhere(name)}
-    update = {"model": model, "backend": backend, "dotenv": dotenv}
+    update = {
+        "model": agent.model.model_copy(update=model),
+        "backend": backend,
+        "dotenv": dotenv,
+    }
     if replaces_embeddings(agent):
         # A name of its own: its index must not take the place of the one with bought vectors.
         update |= {"embedding_provider": None, "name": f"{agent.name} (offline)"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -71,7 +72,9 @@ async def _run(
     agent: Agent, registry: Registry, question: str, *, offline: bool
 ) -> ExecutionResult:
     async with running(agent, registry, offline=offline) as backend:
-        return await backend.invoke_once(question)
+        result = await backend.invoke_once(question)
+    # a client that does not know of the script works out what the tokens would have cost
+    return replace(result, cost_usd=0.0) if offline else result
 
 
 def _show(result: ExecutionResult, *, as_json: bool) -> None:

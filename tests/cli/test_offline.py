@@ -1,0 +1,188 @@
+"""``--offline`` with the real backends: answers without a model, and nothing leaves the machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import socketserver
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from holodeck_backend_claude.cli import main
+from holodeck_backend_claude.cli.offline import leads_elsewhere, run_offline
+from holodeck_backend_claude.config import Agent, EmbeddingProviderConfig
+from holodeck_backend_claude.plugins import load_plugins
+
+Program = Callable[..., subprocess.Popen[bytes]]
+REAL = "sk-ant-REAL-KEY-0123456789"
+NOTHING_CALLED = "Offline: no model was called."
+
+AGENT = """\
+name: helper
+model: {{provider: {provider}, name: some-model, api_key: {key}, endpoint: "{endpoint}"}}
+instructions: Be kind.
+"""
+
+
+class Trap(socketserver.ThreadingTCPServer):
+    """A server nobody should connect to."""
+
+    daemon_threads = True
+    connections = 0
+
+
+class _Count(socketserver.BaseRequestHandler):
+    def handle(self) -> None:
+        Trap.connections += 1
+
+
+@pytest.fixture
+def trap() -> Iterator[str]:
+    Trap.connections = 0
+    with Trap(("127.0.0.1", 0), _Count) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+        thread.join()
+    assert Trap.connections == 0, "something was sent to the trap"
+
+
+@pytest.fixture
+def hostile(trap: str) -> dict[str, str]:
+    """Variables that lead requests elsewhere, and real keys."""
+    names = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")
+    addresses = ("ANTHROPIC_BASE_URL", "OPENAI_BASE_URL", "AZURE_OPENAI_ENDPOINT", "OLLAMA_HOST")
+    keys = (
+        "ANTHROPIC_API_KEY",
+        "ANTHROPIC_AUTH_TOKEN",
+        "CLAUDE_CODE_OAUTH_TOKEN",
+        "OPENAI_API_KEY",
+    )
+    return {
+        **dict.fromkeys((*names, *addresses), trap),
+        **dict.fromkeys(keys, REAL),
+        "CLAUDE_CODE_USE_BEDROCK": "1",
+    }
+
+
+def write_agent(folder: Path, provider: str, endpoint: str, extra: str = "") -> Path:
+    path = folder / "agent.yaml"
+    path.write_text(AGENT.format(provider=provider, key=REAL, endpoint=endpoint) + extra)
+    (folder / ".env").write_text(f"ANTHROPIC_API_KEY={REAL}\nOPENAI_API_KEY={REAL}\n")
+    return path
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "openai", "azure_openai", "ollama"])
+def test_run_calls_no_model_and_leaves_loopback_with_nothing(
+    provider: str, trap: str, hostile: dict[str, str], tmp_path: Path, program: Program
+) -> None:
+    path = write_agent(tmp_path, provider, trap)
+    out, err = program("run", path, "Hello?", "--offline", "--json", **hostile).communicate()
+    result = json.loads(out)
+    assert result["response"] == f"{NOTHING_CALLED} The agent has no tools."
+    assert result["is_error"] is False
+    assert result["cost_usd"] == 0
+    assert REAL not in out.decode() + err.decode()
+    assert err == b""
+
+
+def test_chat_keeps_one_session(
+    trap: str, hostile: dict[str, str], tmp_path: Path, program: Program
+) -> None:
+    path = write_agent(tmp_path, "anthropic", trap)
+    out, err = program("chat", path, "--offline", **hostile).communicate(b"one\ntwo\n")
+    assert out.decode().count(NOTHING_CALLED) == 2
+    assert err == b""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_no_real_key_reaches_a_child_process(
+    trap: str, hostile: dict[str, str], tmp_path: Path, program: Program
+) -> None:
+    path = write_agent(tmp_path, "anthropic", trap)
+    process = program("chat", path, "--offline", **hostile)
+    assert process.stdin
+    assert process.stdout
+    process.stdin.write(b"one\n")
+    process.stdin.flush()
+    assert NOTHING_CALLED.encode() in process.stdout.readline()
+    environments = [(Path("/proc") / pid / "environ").read_bytes() for pid in _below(process.pid)]
+    process.communicate()
+    assert environments
+    assert not any(REAL.encode() in environment for environment in environments)
+    assert not any(b"PROXY=" in environment for environment in environments)
+
+
+def _below(pid: int) -> list[str]:
+    """The processes that this one started, and those that they started."""
+    children = Path(f"/proc/{pid}/task").glob("*/children")
+    direct = [child for file in children for child in file.read_text().split()]
+    return direct + [below for child in direct for below in _below(int(child))]
+
+
+class TestTheAgent:
+    @pytest.fixture
+    def agent(self) -> Agent:
+        return Agent.model_validate(
+            {
+                "name": "helper",
+                "model": {"provider": "anthropic", "name": "m", "auth_provider": "oauth_token"},
+                "instructions": "Be kind.",
+                "dotenv": {"ANTHROPIC_API_KEY": REAL, "TOOL_KEY": "kept"},
+            }
+        )
+
+    async def test_is_pointed_at_the_script(self, agent: Agent) -> None:
+        async with run_offline(agent, load_plugins().registry) as redirected:
+            assert redirected.model.endpoint
+            assert redirected.model.endpoint.startswith("http://127.0.0.1:")
+            assert redirected.model.api_key
+            assert REAL not in redirected.model.api_key.get_secret_value()
+            assert redirected.model.auth_provider == "api_key"
+            assert list(redirected.dotenv) == ["TOOL_KEY"]
+            assert redirected.name == agent.name
+
+    async def test_makes_its_vectors_locally_and_keeps_the_bought_ones(self, agent: Agent) -> None:
+        bought = agent.model_copy(
+            update={"embedding_provider": EmbeddingProviderConfig(provider="openai", name="e")}
+        )
+        async with run_offline(bought, load_plugins().registry) as redirected:
+            assert redirected.embedding_provider is None
+            assert redirected.name != bought.name
+
+    async def test_gets_its_environment_back_afterwards(
+        self, agent: Agent, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("ANTHROPIC_API_KEY", REAL)
+        async with run_offline(agent, load_plugins().registry):
+            assert "ANTHROPIC_API_KEY" not in os.environ
+        assert os.environ["ANTHROPIC_API_KEY"] == REAL
+
+
+@pytest.mark.parametrize(
+    ("name", "leads"),
+    [
+        ("HTTPS_PROXY", True),
+        ("no_proxy", True),
+        ("ANTHROPIC_BASE_URL", True),
+        ("CLAUDE_CODE_USE_VERTEX", True),
+        ("OPENAI_API_KEY", True),
+        ("AZURE_OPENAI_ENDPOINT", True),
+        ("PATH", False),
+        ("WEATHER_API_KEY", False),
+    ],
+)
+def test_variables_of_model_clients_are_known(name: str, leads: bool) -> None:
+    assert leads_elsewhere(name) is leads
+
+
+def test_a_wrong_file_is_told_as_ever(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "agent.yaml").write_text("name: x\n")
+    assert main(["run", str(tmp_path), "Hello?", "--offline"]) == 2
+    assert "the key 'model' is missing" in capsys.readouterr().err
