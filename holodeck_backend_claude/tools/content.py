@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import inspect
 import json
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import Any, TypeGuard
@@ -42,7 +41,7 @@ def to_result(value: object) -> ToolResult:
     blocks = _as_blocks(value)
     if blocks is not None:
         return ToolResult(content=blocks)
-    if isinstance(value, Iterator | AsyncIterator) or inspect.isawaitable(value):
+    if isinstance(value, Iterator | AsyncIterator):
         return ToolResult.from_text(
             f"The tool returned a {type(value).__name__}, which holds no content yet; it has to "
             "return text, a dict, a list or a ToolResult",

@@ -18,7 +18,10 @@ _ONE_SCHEMA = frozenset(
 )  # fmt: skip
 _LIST_OF_SCHEMAS = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
 _MAP_OF_SCHEMAS = frozenset({"dependentSchemas", "patternProperties", "properties"})
-_DROPPED = frozenset({"$anchor", "$defs", "$id", "$schema", "$comment", "definitions", "id"})
+_DROPPED = frozenset(
+    {"$anchor", "$comment", "$defs", "$dynamicAnchor", "$id", "$recursiveAnchor", "$schema",
+     "$vocabulary", "definitions", "id"}
+)  # fmt: skip
 ANNOTATIONS = frozenset(
     {"default", "deprecated", "description", "examples", "readOnly", "title", "writeOnly"}
 )
@@ -169,6 +172,14 @@ def _modernised(schema: Mapping[Any, Any]) -> dict[Any, Any]:
             new[exclusive] = new.pop(bound)
     if new.pop("nullable", False) is True and isinstance(new.get("type"), str):
         new["type"] = [new["type"], "null"]
+    dependencies = new.pop("dependencies", None)
+    if isinstance(dependencies, Mapping):
+        required = {name: on for name, on in dependencies.items() if isinstance(on, list)}
+        schemas = {name: on for name, on in dependencies.items() if not isinstance(on, list)}
+        if required:
+            new.setdefault("dependentRequired", required)
+        if schemas:
+            new.setdefault("dependentSchemas", schemas)
     return _without_foreign_pattern(new)
 
 

@@ -17,7 +17,9 @@ async def invoke(adapter: ToolAdapter, call: ToolCall) -> object:
         value = method(call)
     else:
         value = await in_thread(method, call)
-    return await value if inspect.isawaitable(value) else value
+    while inspect.isawaitable(value):  # also a coroutine that a coroutine forgot to await
+        value = await value
+    return value
 
 
 def _is_async(method: Any) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 
 from holodeck_backend_claude.tools.failures import cause_text
 from holodeck_backend_claude.tools.tasks import end_task, wait_out
+from holodeck_backend_claude.tools.threads import Work, current_work
 
 
 class OpenFailedError(Exception):
@@ -63,6 +64,7 @@ class ToolOwner:
         await end_task(self._task, label=self._label)
 
     async def _run(self) -> None:
+        current_work.set(Work(self._label))  # a thread left behind is logged with the tool's name
         try:
             async with self._enter() as instance:
                 if not self._opened.done():

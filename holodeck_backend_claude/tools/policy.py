@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -40,18 +41,18 @@ class CallPolicy:
         Configs of another HoloDeck installation have none of these settings.
         """
         return cls(
-            timeout=_positive(config, "timeout", DEFAULT_TIMEOUT),
-            max_result_chars=int(_positive(config, "max_result_chars", DEFAULT_MAX_RESULT_CHARS)),
-            concurrency=int(_positive(config, "concurrency", DEFAULT_CONCURRENCY)),
+            timeout=_number(config, "timeout", DEFAULT_TIMEOUT),
+            max_result_chars=int(_number(config, "max_result_chars", DEFAULT_MAX_RESULT_CHARS, 1)),
+            concurrency=int(_number(config, "concurrency", DEFAULT_CONCURRENCY, 1)),
             ends_run=getattr(config, "on_error", None) == "fail",
         )
 
 
-def _positive(config: object, name: str, default: float) -> float:
+def _number(config: object, name: str, default: float, least: float = 1e-9) -> float:
     value = getattr(config, name, None)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+    if isinstance(value, bool) or not isinstance(value, int | float):
         return default
-    return value
+    return value if math.isfinite(value) and value >= least else default
 
 
 @dataclass(frozen=True)

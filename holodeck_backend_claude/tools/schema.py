@@ -131,7 +131,7 @@ def _root_object(schema: Any) -> JsonSchema:
                 "or list all properties and check the rest in the tool",
             )
     allowed = root.get("type", "object")
-    if "object" not in ([allowed] if isinstance(allowed, str) else allowed):
+    if "object" not in (allowed if isinstance(allowed, list) else [allowed]):
         raise SchemaProblem(
             "$.type",
             f"a tool's arguments are an object, not {allowed!r}; put the value into a property",

@@ -19,6 +19,7 @@ from unittest.mock import MagicMock
 import anyio
 import pytest
 
+from holodeck_backend_claude.config import ToolConfig
 from holodeck_backend_claude.contract import (
     PluginError,
     TextContent,
@@ -202,11 +203,15 @@ class TestCallOfTheAdapter:
     async def test_a_call_may_return_an_awaitable_or_be_a_callable_object(
         self, make_tool: MakeTool
     ) -> None:
+        async def forgets_to_await(call: ToolCall) -> Any:
+            return returns("forgotten", call)
+
         class Callable_:  # noqa: N801
             async def __call__(self, _call: ToolCall) -> str:
                 return threading.current_thread().name
 
         assert (await make_tool(lambda call: returns("later", call)).call({})).text == "later"
+        assert (await make_tool(forgets_to_await).call({})).text == "forgotten"
         assert (await make_tool(Callable_()).call({})).text == threading.current_thread().name
 
     async def test_any_return_value_becomes_content(self, make_tool: MakeTool) -> None:
@@ -571,7 +576,17 @@ class TestBind:
         assert (tool.timeout, tool.ends_run) == (5, True)
         assert (tool.policy.max_result_chars, tool.policy.concurrency) == (500, 2)
 
-    @pytest.mark.parametrize("config", [None, object(), MagicMock(), SimpleNamespace(timeout=-1)])
+    @pytest.mark.parametrize(
+        "config",
+        [
+            None,
+            object(),
+            MagicMock(),
+            SimpleNamespace(timeout=-1, concurrency=0.5, max_result_chars=True),
+            SimpleNamespace(timeout=float("nan"), concurrency=float("inf"), on_error="maybe"),
+            ToolConfig(type="x", name="x", description="x"),
+        ],
+    )
     def test_settings_that_are_absent_or_senseless_are_the_defaults(
         self, make_adapter: Any, config: Any
     ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import enum
 import json
+import random
 from collections.abc import Callable
 from typing import Annotated, Any, Literal, Optional
 
@@ -14,6 +15,7 @@ from pydantic import BaseModel, Field
 
 from holodeck_backend_claude.contract import PluginError
 from holodeck_backend_claude.tools import SchemaRefusedError, check_schema, model_schema
+from holodeck_backend_claude.tools.coercion import coerce
 
 WHO = "tool 'kb' (function)"
 
@@ -277,11 +279,17 @@ class TestOlderDrafts:
                 {"type": "number", "maximum": 9, "exclusiveMaximum": False},
                 {"type": "number", "maximum": 9},
             ),
+            (
+                {"dependencies": {"a": ["b"], "c": {"$ref": "#/definitions/D"}}},
+                {"dependentRequired": {"a": ["b"]}, "dependentSchemas": {"c": {"required": ["d"]}}},
+            ),
             ({"type": "string", "nullable": True}, {"type": ["string", "null"]}),
         ],
     )
     def test_is_rewritten(self, old: dict[str, Any], new: dict[str, Any]) -> None:
-        assert check(with_parameter(old))["properties"]["p"] == new
+        definitions = {"D": {"required": ["d"]}}
+        schema = {**with_parameter(old), "definitions": definitions}
+        assert check(schema)["properties"]["p"] == new
 
     def test_a_pattern_that_python_cannot_compile_moves_to_the_description(self) -> None:
         parameter = {"type": "string", "pattern": r"^\p{L}+$", "description": "A word."}
@@ -294,6 +302,10 @@ class TestValidity:
     def test_what_is_not_valid_is_named_with_its_place(self) -> None:
         problem = refusal(with_parameter({"type": "strng"}))
         assert problem.path == "$.properties.p.type"
+
+    def test_a_pattern_for_names_that_python_cannot_compile_is_refused(self) -> None:
+        problem = refusal(with_parameter({"patternProperties": {r"^\p{L}": {}}}))
+        assert "$.properties.p" in problem.path
 
     def test_required_that_is_no_list_is_named(self) -> None:
         assert refusal({"type": "object", "required": "query"}).path == "$.required"
@@ -319,3 +331,43 @@ class TestValidity:
         problem = refusal(with_parameter({"type": "strng"}))
         assert isinstance(problem, PluginError)
         assert problem.tool == WHO
+
+
+_WORDS: tuple[Any, ...] = (
+    "object", "string", "integer", "array", "null", ["object", "null"], 5, 1.5, None, True, False,
+    [], {}, "#", "#/$defs/a", "#/properties/a", ["a"], "(", {"a": ["b"]},
+)  # fmt: skip
+_KEYWORDS = (
+    "type", "properties", "items", "anyOf", "oneOf", "allOf", "not", "$ref", "$defs", "enum",
+    "const", "required", "additionalProperties", "prefixItems", "patternProperties", "nullable",
+    "exclusiveMinimum", "minimum", "dependencies", "definitions", "pattern", "description",
+    "default", "if", "then", "additionalItems", "dependentRequired", "format",
+)  # fmt: skip
+
+
+def _nonsense(draw: random.Random, depth: int = 0) -> Any:
+    if depth > 4 or draw.random() < 0.25:
+        return draw.choice(_WORDS)
+    if draw.random() < 0.2:
+        return [_nonsense(draw, depth + 1) for _ in range(draw.randint(0, 3))]
+    names = _KEYWORDS if draw.random() < 0.7 else ("a", "b", "c")
+    keys = draw.sample(names, draw.randint(0, min(5, len(names))))
+    return {key: _nonsense(draw, depth + 1) for key in keys}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_nonsense_is_refused_or_comes_out_valid_and_its_arguments_are_only_improved(
+    seed: int,
+) -> None:
+    draw = random.Random(seed)
+    sent: list[Any] = ["5", "[1]", "{}", "null", 5.0, {"a": "5", "b": ["1"]}, ["1"], None, "x"]
+    for _ in range(100):
+        given = _nonsense(draw)
+        if isinstance(given, dict):
+            given["type"] = "object"
+        try:
+            schema = check(given)
+        except SchemaRefusedError:
+            continue
+        assert all(accepts(schema, coerce(value, schema)) or not accepts(schema, value)
+                   for value in sent)  # fmt: skip
