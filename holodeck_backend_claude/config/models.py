@@ -68,7 +68,7 @@ class EmbeddingProviderConfig(Strict):
         dimensions: Length of the vectors, for models that can shorten them.
     """
 
-    provider: NonBlank = "local"
+    provider: Literal["local", "openai", "azure_openai", "ollama"] = "local"
     name: NonBlank | None = None
     endpoint: NonBlank | None = None
     api_key: Secret | None = None
