@@ -45,7 +45,13 @@ class PathFinding:
 
 
 def check_paths(model: type[BaseModel], data: Any, base_dir: Path) -> Iterator[PathFinding]:
-    """Check every path in ``data`` that ``model`` marks, also where other values are wrong."""
+    """Check every path in ``data`` that ``model`` marks, also where other values are wrong.
+
+    Args:
+        model: Its marks count, and those of the models in it.
+        data: Plain data, not necessarily valid.
+        base_dir: Where relative paths start; resolved.
+    """
     yield from _walk([model], data, base_dir, ())
 
 
@@ -102,7 +108,7 @@ def _check(mark: ExistingPath, value: str, base_dir: Path, path: DataPath) -> It
     if (mark.kind == "folder" and not is_folder) or (mark.kind in {"text", "file"} and not is_file):
         yield PathFinding(path, f"{shown} is not a {wanted}", None)
         return
-    if not target.is_relative_to(base_dir.resolve()):
+    if not target.is_relative_to(base_dir):
         yield _outside(mark, shown, base_dir, path)
         if mark.inside:
             return

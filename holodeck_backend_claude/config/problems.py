@@ -9,6 +9,8 @@ from typing import TypeAlias
 
 from holodeck_backend_claude.contract import ConfigError
 
+MAX_SHOWN = 100
+
 DataPath: TypeAlias = tuple[str | int, ...]
 """Where a value stands in the data of a file: ``("tools", 0, "type")``."""
 
@@ -62,9 +64,15 @@ class AgentFileError(ConfigError):
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = tuple(sorted(problems, key=_position))
         count = len(self.problems)
-        title = "1 problem" if count == 1 else f"{count} problems"
-        lines = "\n".join(str(problem) for problem in self.problems)
-        super().__init__(f"the agent file has {title}:\n{lines}")
+        lines = [
+            "the agent file has 1 problem:"
+            if count == 1
+            else f"the agent file has {count} problems:"
+        ]
+        lines += [str(problem) for problem in self.problems[:MAX_SHOWN]]
+        if count > MAX_SHOWN:
+            lines.append(f"… and {count - MAX_SHOWN} more")
+        super().__init__("\n".join(lines))
 
 
 class Findings:
@@ -74,13 +82,23 @@ class Findings:
         self.file = file
         self.errors: list[Problem] = []
         self.notices: list[Problem] = []
+        self._places: set[tuple[int | None, int | None, str]] = set()
+
+    def copy(self) -> Findings:
+        """The same so far; what is added to one is not added to the other."""
+        other = Findings(self.file)
+        other.errors, other.notices = list(self.errors), list(self.notices)
+        other._places = set(self._places)
+        return other
 
     def error(
         self, mark: Mark | None, path: DataPath, message: str, *, hint: str | None = None
     ) -> None:
         """Add a problem; a second one of the same value adds nothing a reader can use."""
         found = self._problem(mark, path, message, hint)
-        if not any((e.line, e.column, e.path) == _place(found) for e in self.errors):
+        place = (found.line, found.column, found.path)
+        if place not in self._places:
+            self._places.add(place)
             self.errors.append(found)
 
     def notice(
@@ -129,10 +147,6 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 def listed(words: Iterable[str]) -> str:
     """The words, sorted and with commas between them, or ``none``."""
     return ", ".join(sorted(words)) or "none"
-
-
-def _place(problem: Problem) -> tuple[int | None, int | None, str]:
-    return problem.line, problem.column, problem.path
 
 
 def _position(problem: Problem) -> tuple[str, int, int]:

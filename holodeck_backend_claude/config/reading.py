@@ -47,9 +47,9 @@ class Reading:
     def begin(cls, source: Source, environ: Mapping[str, str] | None = None) -> Reading:
         """Begin to read a file, with the environment of the process unless one is given."""
         dotenv, told = read_dotenv(source.path.parent)
-        findings = Findings(source.findings.file)
-        findings.errors = [*source.findings.errors, *told.errors]
-        findings.notices = list(told.notices)
+        findings = source.findings.copy()
+        findings.errors += told.errors
+        findings.notices += told.notices
         values = {**dotenv, **(os.environ if environ is None else environ)}
         has_file = (source.path.parent / ".env").is_file()
         origin = "the environment or the .env file" if has_file else "the environment"

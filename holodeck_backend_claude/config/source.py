@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import stat
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from holodeck_backend_claude.config.nodes import Node, type_name
@@ -34,7 +35,7 @@ class Source:
     root: Node
     findings: Findings
 
-    @property
+    @cached_property
     def base_dir(self) -> Path:
         """The folder of the file, absolute: relative paths in the file start here."""
         return self.path.parent.resolve()

@@ -92,6 +92,24 @@ def test_run_calls_no_model_and_leaves_loopback_with_nothing(
     assert err == b""
 
 
+@pytest.mark.parametrize("provider", ["anthropic", "openai"])
+def test_the_agents_own_tools_run_and_are_quoted(
+    provider: str, trap: str, hostile: dict[str, str], tmp_path: Path, program: Program
+) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "refunds.md").write_text("# Refunds\n\nWithin 30 days of delivery.\n")
+    tools = "tools: [{type: vectorstore, name: kb, description: Policies, source: docs}]\n"
+    path = write_agent(
+        tmp_path, provider, trap, f"{tools}embedding_provider: {{provider: openai, name: e}}\n"
+    )
+    out, err = program("run", path, "Refunds?", "--offline", "--json", **hostile).communicate()
+    result = json.loads(out)
+    assert result["response"].startswith(NOTHING_CALLED)
+    assert "Within 30 days of delivery." in result["response"]
+    assert [call["name"] for call in result["tool_calls"]] == ["kb_search"]
+    assert b"vectors are made on this machine" in err
+
+
 def test_chat_keeps_one_session(
     trap: str, hostile: dict[str, str], tmp_path: Path, program: Program
 ) -> None:
