@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
+import functools
 import os
 import shlex
 import shutil
@@ -14,6 +16,9 @@ from pathlib import Path
 
 from holodeck_backend_claude.claude import launcher
 
+_PREFIX = "holodeck-claude-"
+_LOCK = "lock"
+
 
 class ProcessFolder:
     """A folder that only its owner can read and that goes away with the process.
@@ -21,12 +26,15 @@ class ProcessFolder:
     It stands in for the home, the configuration and the temporary folder of one Claude Code
     process, and holds the launcher, the system prompt (so that it is on no command line) and the
     process id. Whatever the process writes is gone when :meth:`remove` has run, which also
-    happens at exit and when the object is forgotten.
+    happens at exit and when the object is forgotten. What a killed program left behind is removed
+    by the next one.
     """
 
     def __init__(self) -> None:
-        self.path = Path(tempfile.mkdtemp(prefix="holodeck-claude-"))
-        self.remove = weakref.finalize(self, _remove, str(self.path))
+        parent = tempfile.gettempdir()
+        remove_abandoned(parent)
+        self.path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
+        self.remove = weakref.finalize(self, _remove, str(self.path), _lock(self.path))
         for name in ("tmp", "config", "work"):
             (self.path / name).mkdir(mode=0o700)
 
@@ -77,5 +85,32 @@ class ProcessFolder:
             return
 
 
-def _remove(path: str) -> None:
+def _remove(path: str, lock: int) -> None:
     shutil.rmtree(path, ignore_errors=True)
+    os.close(lock)
+
+
+def _lock(folder: Path) -> int:
+    """Mark a folder as in use for as long as this program lives; returns the descriptor."""
+    draft = folder / "lock.new"
+    descriptor = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    draft.rename(folder / _LOCK)  # under its name it is locked from the first moment on
+    return descriptor
+
+
+@functools.cache
+def remove_abandoned(parent: str) -> None:
+    """Remove the folders of programs that were killed before they could; once per program."""
+    for lock in Path(parent).glob(f"{_PREFIX}*/{_LOCK}"):
+        try:
+            descriptor = os.open(lock, os.O_RDWR | os.O_NOFOLLOW)
+        except OSError:
+            continue  # somebody else's, or just gone
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(lock.parent, ignore_errors=True)
+        except OSError:
+            continue  # in use
+        finally:
+            os.close(descriptor)
