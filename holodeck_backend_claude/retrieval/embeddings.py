@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -52,11 +53,15 @@ class Embedder(Protocol):
         ...
 
 
-def make_embedder(config: EmbeddingProviderConfig | None) -> Embedder | None:
+def make_embedder(
+    config: EmbeddingProviderConfig | None, environment: Mapping[str, str] | None = None
+) -> Embedder | None:
     """The embedder that agent.yaml asks for; it opens no connection and loads no model yet.
 
     Args:
         config: The block ``embedding_provider``, or None where there is none.
+        environment: Where keys and addresses are looked up that agent.yaml does not give; None
+            takes the variables of the process.
 
     Returns:
         The embedder; None where nothing was asked for and the local model is not installed.
@@ -69,7 +74,9 @@ def make_embedder(config: EmbeddingProviderConfig | None) -> Embedder | None:
     if config.provider == local.PROVIDER:
         _refuse_settings_of_services(config)
         return local.LocalEmbedder(local.require_model())
-    return ServiceEmbedder(service_settings(config))
+    return ServiceEmbedder(
+        service_settings(config, os.environ if environment is None else environment)
+    )
 
 
 def _local_if_possible() -> Embedder | None:

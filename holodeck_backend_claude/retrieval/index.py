@@ -9,15 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from holodeck_backend_claude.concurrency.threads import in_thread
 from holodeck_backend_claude.contract import ConfigError
 from holodeck_backend_claude.retrieval import store, vectors
-from holodeck_backend_claude.retrieval.database import DamagedIndexError, Database
+from holodeck_backend_claude.retrieval.database import Database
 from holodeck_backend_claude.retrieval.embeddings import Embedder
 from holodeck_backend_claude.retrieval.lock import exclusive
+from holodeck_backend_claude.retrieval.schema import DamagedIndexError
 from holodeck_backend_claude.retrieval.sources import Skipped, nothing_found
 from holodeck_backend_claude.retrieval.sync import ChunkSettings, SyncReport, sync_files
 from holodeck_backend_claude.retrieval.vectorize import embed_missing, identity
-from holodeck_backend_claude.tools.threads import in_thread
 
 log = logging.getLogger(__name__)
 
@@ -81,13 +82,13 @@ class Index:
         self._settings = settings
         self._progress = progress
 
-    async def update(self, *, is_damaged: bool = False) -> IndexReport:
+    async def update(self, *, damage: DamagedIndexError | None = None) -> IndexReport:
         """Open the index and bring it in line with the files.
 
         Only what changed is read and embedded. One run at a time works on an index; others wait.
 
         Args:
-            is_damaged: True to build the file that is open now anew, whatever it looks like.
+            damage: What a search ran into; the file is built anew, unless that was done since.
 
         Raises:
             ConfigError: There is no such source, or nothing in it can be indexed.
@@ -96,8 +97,8 @@ class Index:
         await in_thread(self.database.make_folder)
         lock = self.database.path.with_suffix(".lock")
         async with exclusive(lock, lambda: self._progress("waiting for another run", 0, 1)):
-            if is_damaged and self.database.is_the_file_opened():
-                await in_thread(self._set_aside, "it cannot be searched")
+            if damage and damage.file and self.database.has_at_its_place(damage.file):
+                await in_thread(self._set_aside, str(damage))
             try:
                 return await self._bring_up_to_date()
             except DamagedIndexError as cause:

@@ -14,10 +14,10 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from holodeck_backend_claude.concurrency.threads import in_thread
 from holodeck_backend_claude.contract import ConfigError
 from holodeck_backend_claude.retrieval.errors import EmbeddingError
 from holodeck_backend_claude.retrieval.wordpiece import CLS, PAD, SEP, token_ids
-from holodeck_backend_claude.tools.threads import in_thread
 
 PROVIDER = "local"
 MODEL = "all-MiniLM-L6-v2"

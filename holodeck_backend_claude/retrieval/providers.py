@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from holodeck_backend_claude.config import EmbeddingProviderConfig
@@ -38,7 +37,9 @@ class ServiceSettings:
         return f"{self.provider}/{self.endpoint}/{self.model}/{self.dimensions or 'default'}"
 
 
-def service_settings(config: EmbeddingProviderConfig) -> ServiceSettings:
+def service_settings(
+    config: EmbeddingProviderConfig, environment: Mapping[str, str]
+) -> ServiceSettings:
     """What agent.yaml and the environment say about an embedding service.
 
     Raises:
@@ -58,22 +59,24 @@ def service_settings(config: EmbeddingProviderConfig) -> ServiceSettings:
         raise ConfigError(
             f"embedding_provider.api_version: {config.provider!r} has no API versions; leave it out"
         )
-    return make(config)
+    return make(config, environment)
 
 
-def _openai(config: EmbeddingProviderConfig) -> ServiceSettings:
-    given = config.endpoint or os.environ.get("OPENAI_BASE_URL")
+def _openai(config: EmbeddingProviderConfig, environment: Mapping[str, str]) -> ServiceSettings:
+    given = config.endpoint or environment.get("OPENAI_BASE_URL")
     return ServiceSettings(
         provider=config.provider,
         model=config.name or "text-embedding-3-small",
         endpoint=_endpoint(given or "https://api.openai.com/v1"),
-        api_key=_key(config, "OPENAI_API_KEY"),
+        api_key=_key(config, environment, "OPENAI_API_KEY"),
         dimensions=config.dimensions,
     )
 
 
-def _azure_openai(config: EmbeddingProviderConfig) -> ServiceSettings:
-    given = config.endpoint or os.environ.get("AZURE_OPENAI_ENDPOINT")
+def _azure_openai(
+    config: EmbeddingProviderConfig, environment: Mapping[str, str]
+) -> ServiceSettings:
+    given = config.endpoint or environment.get("AZURE_OPENAI_ENDPOINT")
     if not given:
         raise ConfigError(
             "embedding_provider.endpoint: 'azure_openai' needs the address of the resource, there "
@@ -87,15 +90,15 @@ def _azure_openai(config: EmbeddingProviderConfig) -> ServiceSettings:
         provider=config.provider,
         model=config.name,
         endpoint=_endpoint(given),
-        api_key=_key(config, "AZURE_OPENAI_API_KEY"),
+        api_key=_key(config, environment, "AZURE_OPENAI_API_KEY"),
         api_version=config.api_version or "2024-10-21",
         dimensions=config.dimensions,
     )
 
 
-def _ollama(config: EmbeddingProviderConfig) -> ServiceSettings:
+def _ollama(config: EmbeddingProviderConfig, environment: Mapping[str, str]) -> ServiceSettings:
     """Ollama speaks the OpenAI API below ``/v1``."""
-    given = _endpoint(config.endpoint or os.environ.get("OLLAMA_HOST") or "http://127.0.0.1:11434")
+    given = _endpoint(config.endpoint or environment.get("OLLAMA_HOST") or "http://127.0.0.1:11434")
     return ServiceSettings(
         provider=config.provider,
         model=config.name or "nomic-embed-text",
@@ -110,8 +113,8 @@ def _endpoint(given: str) -> str:
     return url if "://" in url else f"http://{url}"
 
 
-def _key(config: EmbeddingProviderConfig, variable: str) -> str:
-    key = config.api_key.get_secret_value() if config.api_key else os.environ.get(variable, "")
+def _key(config: EmbeddingProviderConfig, environment: Mapping[str, str], variable: str) -> str:
+    key = config.api_key.get_secret_value() if config.api_key else environment.get(variable, "")
     if not key.strip():
         raise ConfigError(
             f"embedding_provider.api_key: {config.provider!r} needs a key, there or in the "
@@ -120,7 +123,7 @@ def _key(config: EmbeddingProviderConfig, variable: str) -> str:
     return key.strip()
 
 
-_PROVIDERS: dict[str, Callable[[EmbeddingProviderConfig], ServiceSettings]] = {
+_PROVIDERS: dict[str, Callable[[EmbeddingProviderConfig, Mapping[str, str]], ServiceSettings]] = {
     "azure_openai": _azure_openai,
     "ollama": _ollama,
     "openai": _openai,

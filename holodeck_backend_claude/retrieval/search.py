@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from holodeck_backend_claude.concurrency.threads import in_thread
 from holodeck_backend_claude.retrieval import store
 from holodeck_backend_claude.retrieval.database import Database
 from holodeck_backend_claude.retrieval.embeddings import Embedder, unit_vector
@@ -18,7 +19,6 @@ from holodeck_backend_claude.retrieval.keywords import MOST_QUERY_CHARS, match_e
 from holodeck_backend_claude.retrieval.matrix import MatrixCache
 from holodeck_backend_claude.retrieval.results import SearchResult
 from holodeck_backend_claude.retrieval.vectorize import identity
-from holodeck_backend_claude.tools.threads import in_thread
 
 log = logging.getLogger(__name__)
 

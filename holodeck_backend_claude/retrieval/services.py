@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import importlib
+import sys
 import warnings
 from collections.abc import AsyncIterator, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from holodeck_backend_claude.concurrency.threads import in_thread
 from holodeck_backend_claude.retrieval.errors import EmbeddingError
 from holodeck_backend_claude.retrieval.providers import ServiceSettings
+from holodeck_backend_claude.retrieval.together import together
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -21,6 +25,10 @@ if TYPE_CHECKING:
         OpenAIEmbeddingPromptExecutionSettings,
         OpenAITextEmbedding,
     )
+
+    EmbeddingService: TypeAlias = OpenAITextEmbedding | AzureTextEmbedding
+
+_SEMANTIC_KERNEL = "semantic_kernel.connectors.ai.open_ai"
 
 MOST_TEXTS = 64
 MOST_CHARS = 400_000  # of one request; providers limit its tokens too
@@ -65,7 +73,7 @@ class ServiceEmbedder:
         """The vectors of passages, of shape ``(len(texts), dimensions)``."""
         batches = list(_batches(texts))
         async with self._connected() as connection:
-            answers = await _gather([connection.embed(batch) for batch in batches])
+            answers = await together(connection.embed(batch) for batch in batches)
         rows = [row for answer in answers for row in answer]
         if len({len(row) for row in rows}) > 1:
             raise EmbeddingError(f"{self._settings.provider} sent embeddings of several lengths")
@@ -85,6 +93,8 @@ class ServiceEmbedder:
 
     @contextlib.asynccontextmanager
     async def _connected(self) -> AsyncIterator[_Connection]:
+        if _SEMANTIC_KERNEL not in sys.modules:  # the import takes more than a second
+            await in_thread(_import_semantic_kernel)
         loop = asyncio.get_running_loop()
         if self._connection is None or self._connection.loop is not loop:
             self._connection = _Connection(self._settings, self._retries, self._timeout)
@@ -101,7 +111,10 @@ class _Connection:
         self._slots = asyncio.Semaphore(REQUESTS_AT_ONCE)
         self._calls = 0
         self._is_over = False
-        self._client, self._service, self._request = _open(settings, retries, timeout)
+        try:
+            self._client, self._service, self._request = _open(settings, retries, timeout)
+        except Exception as cause:  # Semantic Kernel checks settings of its own
+            raise _failure(settings, cause) from cause
 
     @contextlib.asynccontextmanager
     async def in_use(self) -> AsyncIterator[_Connection]:
@@ -138,37 +151,40 @@ class _Connection:
 
 def _open(
     settings: ServiceSettings, retries: int, timeout: float
-) -> tuple[
-    AsyncOpenAI,
-    OpenAITextEmbedding | AzureTextEmbedding,
-    OpenAIEmbeddingPromptExecutionSettings,
-]:
+) -> tuple[AsyncOpenAI, EmbeddingService, OpenAIEmbeddingPromptExecutionSettings]:
     """The client, the service around it, and what every request says."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # on import, about its own dependencies
-        from openai import AsyncAzureOpenAI, AsyncOpenAI
-        from semantic_kernel.connectors.ai.open_ai import (
-            AzureTextEmbedding,
-            OpenAIEmbeddingPromptExecutionSettings,
-            OpenAITextEmbedding,
-        )
+    from openai import AsyncAzureOpenAI, AsyncOpenAI
+    from semantic_kernel.connectors.ai.open_ai import (
+        AzureTextEmbedding,
+        OpenAIEmbeddingPromptExecutionSettings,
+        OpenAITextEmbedding,
+    )
+
     request = OpenAIEmbeddingPromptExecutionSettings(
         ai_model_id=settings.model, dimensions=settings.dimensions, encoding_format="float"
     )
-    shared: dict[str, Any] = {
-        "api_key": settings.api_key, "max_retries": retries, "timeout": timeout,
-    }  # fmt: skip
+    limits: dict[str, Any] = {"max_retries": retries, "timeout": timeout}
+    key, address = settings.api_key, settings.endpoint
     if settings.api_version is None:
-        client = AsyncOpenAI(base_url=settings.endpoint, **shared)
-        return client, OpenAITextEmbedding(settings.model, async_client=client), request
+        client = AsyncOpenAI(api_key=key, base_url=address, **limits)
+        service: EmbeddingService = OpenAITextEmbedding(
+            settings.model, api_key=key, async_client=client
+        )
+        return client, service, request
     azure = AsyncAzureOpenAI(
-        azure_endpoint=settings.endpoint, api_version=settings.api_version, **shared
+        api_key=key, azure_endpoint=address, api_version=settings.api_version, **limits
     )
     service = AzureTextEmbedding(
-        deployment_name=settings.model, endpoint=settings.endpoint,
-        api_version=settings.api_version, api_key=settings.api_key, async_client=azure,
+        deployment_name=settings.model, api_key=key, api_version=settings.api_version,
+        async_client=azure,
     )  # fmt: skip
     return azure, service, request
+
+
+def _import_semantic_kernel() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # on import, about its own dependencies
+        importlib.import_module(_SEMANTIC_KERNEL)
 
 
 def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
@@ -182,16 +198,6 @@ def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
         chars += len(text)
     if batch:
         yield batch
-
-
-async def _gather(requests: list[Any]) -> list[list[list[float]]]:
-    """All answers; the first failure ends the requests that still run."""
-    try:
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(request) for request in requests]
-    except ExceptionGroup as failures:
-        raise failures.exceptions[0] from None
-    return [task.result() for task in tasks]
 
 
 def _failure(settings: ServiceSettings, error: BaseException) -> EmbeddingError:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from holodeck_backend_claude.concurrency.threads import in_thread
 from holodeck_backend_claude.retrieval import vectors
 from holodeck_backend_claude.retrieval.database import Database
 from holodeck_backend_claude.retrieval.embeddings import Embedder, unit_vector
 from holodeck_backend_claude.retrieval.errors import EmbeddingError
-from holodeck_backend_claude.tools.threads import in_thread
+from holodeck_backend_claude.retrieval.together import together
 
 TEXTS_PER_CALL = 64
 CALLS_AT_ONCE = 4
@@ -37,9 +37,7 @@ async def embed_missing(
     """
     run = _Run(database, embedder, progress)
     await run.prepare()
-    async with asyncio.TaskGroup() as group:
-        for _ in range(CALLS_AT_ONCE):
-            group.create_task(run.work())
+    await together(run.work() for _ in range(CALLS_AT_ONCE))
     await run.mark_the_rest()
 
 

