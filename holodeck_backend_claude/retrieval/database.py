@@ -166,6 +166,10 @@ class Database:
             f"{self.path.absolute().as_uri()}?mode=rw", uri=True, timeout=_BUSY_SECONDS,
             isolation_level=None, check_same_thread=False,
         )  # fmt: skip
-        connection.execute("PRAGMA foreign_keys = ON")
-        connection.execute("PRAGMA synchronous = NORMAL")
+        try:
+            connection.execute("PRAGMA foreign_keys = ON")
+            connection.execute("PRAGMA synchronous = NORMAL")
+        except sqlite3.Error:
+            connection.close()
+            raise
         return connection
