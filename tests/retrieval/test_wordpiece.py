@@ -27,7 +27,7 @@ TEXTS = [
 def test_the_ids_are_those_of_the_tokenizers_library(text: str) -> None:
     tokenizers = pytest.importorskip("tokenizers", reason="compares with the tokenizers library")
     vocabulary = files("holodeck_backend_claude.retrieval") / "data" / "bert-base-uncased-vocab.txt"
-    reference = tokenizers.BertWordPieceTokenizer(str(vocabulary), lowercase=True)
+    reference = tokenizers.BertWordPieceTokenizer.from_file(str(vocabulary), lowercase=True)
     assert token_ids(text) == reference.encode(text, add_special_tokens=False).ids
 
 
