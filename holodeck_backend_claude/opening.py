@@ -62,7 +62,7 @@ def _loaded(
     agent: str | Path | Agent, registry: Registry | None, tools: Mapping[str, Any]
 ) -> tuple[Agent, Registry]:
     from holodeck_backend_claude.config import Agent, load_agent, read_plugins_block
-    from holodeck_backend_claude.config.source import read_source
+    from holodeck_backend_claude.config.yaml.source import read_source
     from holodeck_backend_claude.plugins import load_plugins
 
     source = agent if isinstance(agent, Agent) else read_source(agent)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 
 from holodeck_backend_claude.contract import PluginError
-from holodeck_backend_claude.imports import resolve
+from holodeck_backend_claude.import_strings import resolve
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from holodeck_backend_claude.contract import AgentBackend, HoloDeckError, PluginError
-from holodeck_backend_claude.imports import resolve
+from holodeck_backend_claude.import_strings import resolve
 from holodeck_backend_claude.registry import Absent, NameKind, Provided, Registry
 
 if TYPE_CHECKING:

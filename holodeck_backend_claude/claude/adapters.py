@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from holodeck_backend_claude.contract import BackendInitError
-from holodeck_backend_claude.tools import HierarchicalSearchAdapter, VectorSearchAdapter
+from holodeck_backend_claude.tools.search import HierarchicalSearchAdapter, VectorSearchAdapter
 
 if TYPE_CHECKING:
     from claude_agent_sdk import SdkMcpTool

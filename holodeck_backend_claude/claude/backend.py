@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from holodeck_backend_claude import outcomes
+from holodeck_backend_claude.calls import BoundTool
 from holodeck_backend_claude.claude.client import Client, find_program
 from holodeck_backend_claude.claude.environment import credential
 from holodeck_backend_claude.claude.options import settings_of
@@ -19,7 +20,7 @@ from holodeck_backend_claude.contract import (
     BackendSessionError,
     ExecutionResult,
 )
-from holodeck_backend_claude.tools import BoundTool, OpenTools
+from holodeck_backend_claude.tools.open_tools import OpenTools
 
 if TYPE_CHECKING:
     from holodeck_backend_claude.config import Agent

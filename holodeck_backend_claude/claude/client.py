@@ -12,12 +12,12 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from holodeck_backend_claude._compat import bundled_cli, literal_prompt
+from holodeck_backend_claude.claude._compat import bundled_cli, literal_prompt
 from holodeck_backend_claude.claude.environment import child_environment, kept_names
 from holodeck_backend_claude.claude.options import Launch, build_options
-from holodeck_backend_claude.claude.process import ProcessFolder
+from holodeck_backend_claude.claude.private_folder import PrivateFolder
 from holodeck_backend_claude.contract import BackendSessionError
-from holodeck_backend_claude.tools import mask_secrets
+from holodeck_backend_claude.redaction import mask_secrets
 
 if TYPE_CHECKING:
     from claude_agent_sdk import ClaudeSDKClient
@@ -53,7 +53,7 @@ class Client:
         self._system_prompt = system_prompt
         self._tool_server = tool_server
         self._allowed_tools = allowed_tools
-        self._folder: ProcessFolder | None = None
+        self._folder: PrivateFolder | None = None
         self._sdk: ClaudeSDKClient | None = None
         self._stderr: deque[str] = deque(maxlen=_STDERR_LINES)
 
@@ -65,7 +65,7 @@ class Client:
         """
         from claude_agent_sdk import ClaudeSDKClient
 
-        self._folder = folder = ProcessFolder()
+        self._folder = folder = PrivateFolder()
         environment = child_environment(self._agent, self._agent.environment(), folder.path)
         program = find_program(self._agent)
         launch = Launch(

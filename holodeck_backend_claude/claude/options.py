@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holodeck_backend_claude._compat import literal_prompt_options
+from holodeck_backend_claude.claude._compat import literal_prompt_options
 from holodeck_backend_claude.claude.settings import ClaudeSettings
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from holodeck_backend_claude._compat import call_id_of, wire_annotations
+from holodeck_backend_claude.calls import BoundTool, bind, coerce, wire_names
+from holodeck_backend_claude.claude._compat import call_id_of, wire_annotations
 from holodeck_backend_claude.contract import (
     ContentBlock,
     ImageContent,
@@ -17,8 +18,6 @@ from holodeck_backend_claude.contract import (
     ToolAdapter,
     ToolResult,
 )
-from holodeck_backend_claude.tools import BoundTool, bind, wire_names
-from holodeck_backend_claude.tools.coercion import coerce
 
 if TYPE_CHECKING:
     from claude_agent_sdk import McpSdkServerConfig, SdkMcpTool

@@ -28,7 +28,7 @@ from holodeck_backend_claude.contract import (
 )
 
 if TYPE_CHECKING:
-    from holodeck_backend_claude.tools import BoundTool
+    from holodeck_backend_claude.calls import BoundTool
 
 log = logging.getLogger(__name__)
 

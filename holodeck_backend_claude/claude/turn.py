@@ -23,7 +23,7 @@ from claude_agent_sdk import (
 )
 
 from holodeck_backend_claude import outcomes
-from holodeck_backend_claude.claude.deltas import Deltas
+from holodeck_backend_claude.claude.text_stream import TextStream
 from holodeck_backend_claude.claude.usage import Usage, as_contract
 from holodeck_backend_claude.claude.verdict import reason_of
 from holodeck_backend_claude.contract import (
@@ -35,10 +35,10 @@ from holodeck_backend_claude.contract import (
     ToolStart,
     TurnEvent,
 )
-from holodeck_backend_claude.tools import mask_secrets
+from holodeck_backend_claude.redaction import mask_secrets
 
 if TYPE_CHECKING:
-    from holodeck_backend_claude.tools import BoundTool
+    from holodeck_backend_claude.calls import BoundTool
 
 # Claude Code speaks for itself under this model name: error texts, never an answer.
 _SYNTHETIC_MODEL = "<synthetic>"
@@ -56,7 +56,7 @@ class Turn:
         self._tools = tools
         self._started = time.monotonic()
         self._answer: list[str] = []
-        self._deltas = Deltas()
+        self._deltas = TextStream()
         self._thinking: list[str] = []
         self._calls: dict[str, dict[str, Any]] = {}
         self._results: list[dict[str, Any]] = []

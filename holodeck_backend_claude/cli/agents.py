@@ -36,7 +36,7 @@ def read_file(
         ConfigError: The file is missing or wrong.
     """
     from holodeck_backend_claude.config import read_agent, read_plugins_block
-    from holodeck_backend_claude.config.source import read_source
+    from holodeck_backend_claude.config.yaml.source import read_source
 
     source = read_source(path)
     plugins = common_options(context).load_plugins(read_plugins_block(source))

@@ -20,7 +20,7 @@ COMMANDS = {
     "validate": "Check an agent file without running it.",
     "plugins": "List the plugins: what is loaded, blocked or failed, and why.",
 }
-"""Each command and its short help. ``cli/<name>.py`` defines it as ``command``."""
+"""Each command and its short help. ``cli/commands/<name>.py`` defines it as ``command``."""
 
 EXIT_NO_READER = 1
 EXIT_ERROR = 2
@@ -60,7 +60,7 @@ class LazyGroup(click.Group):
         """The command itself, from its module."""
         if cmd_name not in self.commands:
             return None
-        module = importlib.import_module(f"holodeck_backend_claude.cli.{cmd_name}")
+        module = importlib.import_module(f"holodeck_backend_claude.cli.commands.{cmd_name}")
         command: click.Command = module.command
         _add_common_parameters(command)
         return command

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from holodeck_backend_claude.config.agent_reader import Reading
 from holodeck_backend_claude.config.problems import DataPath, did_you_mean, listed, shorten
-from holodeck_backend_claude.config.reading import Reading
-from holodeck_backend_claude.config.roots import from_plugins, settings_backends
+from holodeck_backend_claude.config.root_keys import from_plugins, settings_backends
 
 if TYPE_CHECKING:
     from holodeck_backend_claude.registry import NameKind, Registry

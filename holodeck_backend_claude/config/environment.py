@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from holodeck_backend_claude.config.nodes import Node
 from holodeck_backend_claude.config.problems import DataPath, Findings
+from holodeck_backend_claude.config.yaml.nodes import Node
 
 _REFERENCE = re.compile(
     r"(?P<escaped>\$)?\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)"

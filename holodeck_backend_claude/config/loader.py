@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
+from holodeck_backend_claude.config.agent_reader import Reading
 from holodeck_backend_claude.config.checks import check_backend, check_tool_names
 from holodeck_backend_claude.config.models import Agent, PluginsConfig, ToolConfig
 from holodeck_backend_claude.config.problems import AgentFileError, Problem
-from holodeck_backend_claude.config.reading import Reading
-from holodeck_backend_claude.config.roots import CORE_KEYS, settings_backends, sort_root_keys
-from holodeck_backend_claude.config.source import Source, read_source
+from holodeck_backend_claude.config.root_keys import CORE_KEYS, settings_backends, sort_root_keys
 from holodeck_backend_claude.config.tools import read_tools
+from holodeck_backend_claude.config.yaml.source import Source, read_source
 from holodeck_backend_claude.contract import PluginError
-from holodeck_backend_claude.imports import resolve
+from holodeck_backend_claude.import_strings import resolve
 
 if TYPE_CHECKING:
     from holodeck_backend_claude.registry import Registry

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from holodeck_backend_claude.config.model_fields import fields_named
 from holodeck_backend_claude.config.problems import DataPath, shorten
-from holodeck_backend_claude.config.shape import fields_named
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from holodeck_backend_claude.config import published
+from holodeck_backend_claude.config import upstream_keys
+from holodeck_backend_claude.config.agent_reader import Reading
 from holodeck_backend_claude.config.models import ToolConfig
-from holodeck_backend_claude.config.nodes import type_name
 from holodeck_backend_claude.config.problems import DataPath, did_you_mean, listed, shorten
-from holodeck_backend_claude.config.reading import Reading
-from holodeck_backend_claude.config.roots import from_plugins
+from holodeck_backend_claude.config.root_keys import from_plugins
+from holodeck_backend_claude.config.yaml.nodes import type_name
 from holodeck_backend_claude.contract import PluginError
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def _unknown_type(reading: Reading, registry: Registry, path: DataPath, tag: str
     absent = registry.why_absent("tool", tag)
     if absent:
         message = f"the tool type {tag!r} is not loaded: {absent}"
-    elif tag in published.TOOL_TYPES:
+    elif tag in upstream_keys.TOOL_TYPES:
         message = f"this version does not have the tool type {tag!r}"
     else:
         message = f"unknown tool type {shorten(tag)}{did_you_mean(tag, registry.tool_types)}"

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from holodeck_backend_claude.contract import PluginError
 from holodeck_backend_claude.hookspecs import AdapterOverride, BackendType, ToolType
-from holodeck_backend_claude.imports import is_import_string
+from holodeck_backend_claude.import_strings import is_import_string
 from holodeck_backend_claude.plugins.hooks import Hooks
 
 T = TypeVar("T")

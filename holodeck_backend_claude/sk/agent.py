@@ -26,9 +26,9 @@ from holodeck_backend_claude.sk.kernel import TurnKernel
 from holodeck_backend_claude.sk.provider_errors import turn_failure
 
 if TYPE_CHECKING:
+    from holodeck_backend_claude.calls import BoundTool
     from holodeck_backend_claude.sk.service import ObservedChat
     from holodeck_backend_claude.sk.turn import Turn
-    from holodeck_backend_claude.tools import BoundTool
 
 
 class Conversation:

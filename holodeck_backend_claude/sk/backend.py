@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+from holodeck_backend_claude.calls import BoundTool, wire_names
 from holodeck_backend_claude.contract import (
     BackendInitError,
     BackendSessionError,
@@ -21,7 +22,7 @@ from holodeck_backend_claude.sk.connection import (
 )
 from holodeck_backend_claude.sk.session import SKSession
 from holodeck_backend_claude.sk.settings import SETTINGS_KEY, SKSettings
-from holodeck_backend_claude.tools import BoundTool, OpenTools, wire_names
+from holodeck_backend_claude.tools.open_tools import OpenTools
 
 if TYPE_CHECKING:
     from holodeck_backend_claude.config import Agent

@@ -20,7 +20,7 @@ from holodeck_backend_claude.sk._imports import (
 )
 
 if TYPE_CHECKING:
-    from holodeck_backend_claude.tools import BoundTool
+    from holodeck_backend_claude.calls import BoundTool
 
 PLUGIN = "tools"
 _SCHEMA = "input_schema"

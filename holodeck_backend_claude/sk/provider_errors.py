@@ -28,8 +28,8 @@ import openai
 import pydantic
 
 from holodeck_backend_claude import outcomes
+from holodeck_backend_claude.redaction import mask_secrets
 from holodeck_backend_claude.sk.failures import AnswerCutError, TurnFailedError
-from holodeck_backend_claude.tools import mask_secrets
 
 log = logging.getLogger(__name__)
 

@@ -8,6 +8,7 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING
 
 from holodeck_backend_claude import outcomes
+from holodeck_backend_claude.concurrency.tasks import end_task, wait_out
 from holodeck_backend_claude.contract import (
     BackendSessionError,
     ExecutionResult,
@@ -17,7 +18,6 @@ from holodeck_backend_claude.contract import (
 )
 from holodeck_backend_claude.sk.failures import TurnFailedError
 from holodeck_backend_claude.sk.turn import Turn
-from holodeck_backend_claude.tools.tasks import end_task, wait_out
 
 if TYPE_CHECKING:
     from holodeck_backend_claude.sk.agent import Conversation, KernelAgent

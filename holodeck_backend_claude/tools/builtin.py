@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from holodeck_backend_claude.tools.threads import in_thread
+from holodeck_backend_claude.concurrency.threads import in_thread
 
 if TYPE_CHECKING:
     from holodeck_backend_claude.config import VectorstoreTool

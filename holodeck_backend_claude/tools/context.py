@@ -8,10 +8,10 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, TypeAlias
 
+from holodeck_backend_claude.calls.names import folder_name, legal_name
 from holodeck_backend_claude.contract import AskModel
 from holodeck_backend_claude.hookspecs import ToolContext
-from holodeck_backend_claude.tools.names import folder_name, legal_name
-from holodeck_backend_claude.tools.redaction import is_secret_name
+from holodeck_backend_claude.redaction import is_secret_name
 
 if TYPE_CHECKING:
     from holodeck_backend_claude.config import Agent, ToolConfig

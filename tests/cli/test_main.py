@@ -25,7 +25,7 @@ def add_command(monkeypatch: pytest.MonkeyPatch) -> AddCommand:
     """Adds the command ``probe``, which does what it is given."""
 
     def add(body: Callable[[click.Context], Any]) -> None:
-        module = types.ModuleType("holodeck_backend_claude.cli.probe")
+        module = types.ModuleType("holodeck_backend_claude.cli.commands.probe")
         module.command = click.Command("probe", callback=click.pass_context(body))  # type: ignore[attr-defined]
         monkeypatch.setitem(sys.modules, module.__name__, module)
         monkeypatch.setitem(COMMANDS, "probe", "A command of a test.")
@@ -53,7 +53,8 @@ def test_help_lists_every_command_without_importing_one() -> None:
     program = (
         "import sys; from holodeck_backend_claude.cli import main; code = main(['--help'])\n"
         "commands = ['run', 'chat', 'validate', 'plugins']\n"
-        "print([c for c in commands if f'holodeck_backend_claude.cli.{c}' in sys.modules], code)"
+        "folder = 'holodeck_backend_claude.cli.commands'\n"
+        "print([c for c in commands if f'{folder}.{c}' in sys.modules], code)"
     )
 
     done = subprocess.run(
@@ -214,7 +215,7 @@ def test_a_reader_that_goes_away_is_no_error_message(body: str) -> None:
     program = f"""
 import sys, types, click
 from holodeck_backend_claude.cli.main import COMMANDS, main
-module = types.ModuleType("holodeck_backend_claude.cli.probe")
+module = types.ModuleType("holodeck_backend_claude.cli.commands.probe")
 def body():
     sys.stdin.read()
     {body}

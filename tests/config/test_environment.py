@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from holodeck_backend_claude.config.environment import Variables, plain_data
-from holodeck_backend_claude.config.parser import parse
 from holodeck_backend_claude.config.problems import Findings
+from holodeck_backend_claude.config.yaml.parser import parse
 
 
 def filled(text: str, findings: Findings | None = None, **values: str) -> Any:

@@ -19,7 +19,7 @@ from holodeck_backend_claude.config import (
     load_agent,
     read_plugins_block,
 )
-from holodeck_backend_claude.config.source import read_source
+from holodeck_backend_claude.config.yaml.source import read_source
 
 FULL = """\
 name: helper

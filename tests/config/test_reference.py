@@ -24,8 +24,8 @@ from holodeck_backend_claude.config import (
     VectorstoreTool,
     read_agent,
 )
-from holodeck_backend_claude.config.published import FOREIGN
-from holodeck_backend_claude.config.roots import FILE_KEYS
+from holodeck_backend_claude.config.root_keys import FILE_KEYS
+from holodeck_backend_claude.config.upstream_keys import FOREIGN
 from holodeck_backend_claude.plugins import load_plugins
 from holodeck_backend_claude.sk.settings import SKSettings
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import yaml
 
-from holodeck_backend_claude.config.nodes import Node
-from holodeck_backend_claude.config.parser import MAX_DEPTH, UnreadableError, parse
 from holodeck_backend_claude.config.problems import AgentFileError, Findings, Mark, Problem
-from holodeck_backend_claude.config.source import MAX_BYTES, Source, read_source
+from holodeck_backend_claude.config.yaml.nodes import Node
+from holodeck_backend_claude.config.yaml.parser import MAX_DEPTH, UnreadableError, parse
+from holodeck_backend_claude.config.yaml.source import MAX_BYTES, Source, read_source
 
 LOADERS = [
     pytest.param(yaml.SafeLoader, id="python"),

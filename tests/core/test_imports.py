@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from holodeck_backend_claude.contract import PluginError
-from holodeck_backend_claude.imports import is_import_string, resolve
+from holodeck_backend_claude.import_strings import is_import_string, resolve
 
 
 def test_an_import_string_gives_what_it_names() -> None:

@@ -75,7 +75,7 @@ def test_the_fields_of_every_description_are_documented_in_the_code(name: str) -
 
 
 def test_no_backend_may_take_a_key_that_the_core_reads() -> None:
-    from holodeck_backend_claude.config.roots import FILE_KEYS
+    from holodeck_backend_claude.config.root_keys import FILE_KEYS
 
     assert set(FILE_KEYS) == AGENT_KEYS
 

@@ -13,7 +13,7 @@ import typing
 import pytest
 
 from holodeck_backend_claude import hookspecs
-from holodeck_backend_claude.imports import resolve
+from holodeck_backend_claude.import_strings import resolve
 from holodeck_backend_claude.plugins import load_plugins
 from holodeck_backend_claude.selector import BackendSelector
 from holodeck_backend_claude.sk import plugin

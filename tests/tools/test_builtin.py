@@ -10,7 +10,8 @@ import pytest
 from holodeck_backend_claude.config import Agent, VectorstoreTool
 from holodeck_backend_claude.contract import BackendInitError
 from holodeck_backend_claude.registry import Origin, Provided, Registry
-from holodeck_backend_claude.tools import OpenTools, plugin
+from holodeck_backend_claude.tools import plugin
+from holodeck_backend_claude.tools.open_tools import OpenTools
 
 
 async def _ask(prompt: str) -> str:

@@ -8,13 +8,9 @@ from typing import Any
 
 import pytest
 
+from holodeck_backend_claude.calls import bind, check_schema
 from holodeck_backend_claude.contract import BackendSessionError, ToolAdapter, ToolCall
-from holodeck_backend_claude.tools import (
-    HierarchicalSearchAdapter,
-    VectorSearchAdapter,
-    bind,
-    check_schema,
-)
+from holodeck_backend_claude.tools.search import HierarchicalSearchAdapter, VectorSearchAdapter
 
 
 @dataclass

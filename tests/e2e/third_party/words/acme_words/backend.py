@@ -11,7 +11,7 @@ from holodeck_backend_claude import ExecutionResult
 from holodeck_backend_claude.config import Agent
 from holodeck_backend_claude.contract import TextDelta, TurnEnd, TurnEvent
 from holodeck_backend_claude.registry import Registry
-from holodeck_backend_claude.tools import OpenTools
+from holodeck_backend_claude.tools.open_tools import OpenTools
 
 
 class Settings(BaseModel):

@@ -1,0 +1,46 @@
+"""What a failure reads like: type and message, never empty, secrets masked."""
+
+from __future__ import annotations
+
+from holodeck_backend_claude.contract import HoloDeckError
+from holodeck_backend_claude.redaction import mask_secrets
+
+
+class CallRefusedError(HoloDeckError):
+    """The call policy gave a call up; its text is complete and names the tool."""
+
+
+def error_text(error: BaseException) -> str:
+    """The text of a failure for the model: type and message.
+
+    ``str(error)`` alone is empty for ``TimeoutError()`` and says nothing for ``KeyError('id')``.
+    """
+    return mask_secrets(_describe(error))
+
+
+def cause_text(error: BaseException) -> str:
+    """The text of a failure as part of a message for the user.
+
+    The errors of this package are written for the user and need no type before them.
+    """
+    if isinstance(error, HoloDeckError) and _message(error):
+        return mask_secrets(_message(error))
+    return error_text(error)
+
+
+def _describe(error: BaseException) -> str:
+    message = _message(error)
+    if isinstance(error, CallRefusedError) and message:
+        return message
+    text = f"{type(error).__name__}: {message or 'no message'}"
+    if isinstance(error, BaseExceptionGroup):
+        parts = "; ".join(_describe(part) for part in error.exceptions)
+        text = f"{text} [{parts}]"
+    return text
+
+
+def _message(error: BaseException) -> str:
+    try:
+        return str(error).strip()
+    except Exception:  # noqa: BLE001 - an exception whose __str__ fails still has a type
+        return ""

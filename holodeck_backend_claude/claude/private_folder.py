@@ -1,0 +1,116 @@
+"""The private folder and the process group of one Claude Code process."""
+
+from __future__ import annotations
+
+import fcntl
+import functools
+import os
+import shlex
+import shutil
+import signal
+import sys
+import tempfile
+import weakref
+from collections.abc import Iterable
+from pathlib import Path
+
+from holodeck_backend_claude.claude import launcher
+
+_PREFIX = "holodeck-claude-"
+_LOCK = "lock"
+
+
+class PrivateFolder:
+    """A folder that only its owner can read and that goes away with the process.
+
+    It stands in for the home, the configuration and the temporary folder of one Claude Code
+    process, and holds the launcher, the system prompt (so that it is on no command line) and the
+    process id. Whatever the process writes is gone when :meth:`remove` has run, which also
+    happens at exit and when the object is forgotten. What a killed program left behind is removed
+    by the next one.
+    """
+
+    def __init__(self) -> None:
+        parent = tempfile.gettempdir()
+        remove_abandoned(parent)
+        self.path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
+        self.remove = weakref.finalize(self, _remove, str(self.path), _lock(self.path))
+        for name in ("tmp", "config", "work"):
+            (self.path / name).mkdir(mode=0o700)
+
+    @property
+    def working_directory(self) -> Path:
+        """Where the process runs: an empty folder."""
+        return self.path / "work"
+
+    def write_system_prompt(self, text: str) -> Path:
+        """Put the system prompt into a file and return its path."""
+        path = self.path / "system-prompt.txt"
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def write_launcher(self, program: str, names: Iterable[str]) -> Path:
+        """Write the executable that the SDK starts in place of ``program``.
+
+        Args:
+            program: The path of the ``claude`` program.
+            names: The variables the program may see.
+        """
+        words = [sys.executable, "-I", "-S", launcher.__file__, ",".join(sorted(names))]
+        words += [str(self._pid_file), program]
+        path = self.path / "claude"
+        path.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n', encoding="utf-8")
+        path.chmod(0o700)
+        return path
+
+    @property
+    def _pid_file(self) -> Path:
+        return self.path / "pid"
+
+    def pid(self) -> int | None:
+        """The process id, which is also that of its group; None before the launcher ran."""
+        try:
+            return int(self._pid_file.read_text())
+        except (OSError, ValueError):
+            return None
+
+    def kill(self) -> None:
+        """End the whole process group at once; nothing happens if it is gone."""
+        pid = self.pid()
+        if pid is None:
+            return
+        try:
+            os.killpg(pid, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):
+            return
+
+
+def _remove(path: str, lock: int) -> None:
+    shutil.rmtree(path, ignore_errors=True)
+    os.close(lock)
+
+
+def _lock(folder: Path) -> int:
+    """Mark a folder as in use for as long as this program lives; returns the descriptor."""
+    draft = folder / "lock.new"
+    descriptor = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    draft.rename(folder / _LOCK)  # under its name it is locked from the first moment on
+    return descriptor
+
+
+@functools.cache
+def remove_abandoned(parent: str) -> None:
+    """Remove the folders of programs that were killed before they could; once per program."""
+    for lock in Path(parent).glob(f"{_PREFIX}*/{_LOCK}"):
+        try:
+            descriptor = os.open(lock, os.O_RDWR | os.O_NOFOLLOW)
+        except OSError:
+            continue  # somebody else's, or just gone
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(lock.parent, ignore_errors=True)
+        except OSError:
+            continue  # in use
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,1 @@
+"""The commands, one file each; ``cli/main.py`` imports the one that is used."""

@@ -1,0 +1,71 @@
+"""The private folder of a Claude Code process."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from holodeck_backend_claude.claude.private_folder import PrivateFolder, remove_abandoned
+
+
+@pytest.fixture(autouse=True)
+def temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    return tmp_path
+
+
+def test_only_the_owner_can_read_it_and_it_goes_away() -> None:
+    folder = PrivateFolder()
+    prompt = folder.write_system_prompt("Be brief.")
+    assert prompt.read_text() == "Be brief."
+    assert folder.path.stat().st_mode & 0o077 == 0
+    folder.remove()
+    assert not folder.path.exists()
+
+
+def test_a_forgotten_folder_goes_away_by_itself() -> None:
+    folder = PrivateFolder()
+    path = folder.path
+    del folder
+    assert not path.exists()
+
+
+def test_a_killed_programs_folder_is_removed_by_the_next_and_a_live_ones_stays(
+    temporary_folder: Path,
+) -> None:
+    code = (
+        "from holodeck_backend_claude.claude.private_folder import PrivateFolder\n"
+        "folder = PrivateFolder(); print(folder.path, flush=True); input()"
+    )
+    program = [sys.executable, "-c", code]
+    with (
+        subprocess.Popen(program, stdin=-1, stdout=-1, text=True) as killed,
+        subprocess.Popen(program, stdin=-1, stdout=-1, text=True) as alive,
+    ):
+        assert killed.stdout
+        assert alive.stdout
+        left, kept = Path(killed.stdout.readline().strip()), Path(alive.stdout.readline().strip())
+        killed.send_signal(signal.SIGKILL)
+        killed.wait()
+        assert left.exists()
+        remove_abandoned.cache_clear()
+        own = PrivateFolder()
+        assert not left.exists()
+        assert kept.exists()
+        assert own.path.exists()
+        own.remove()
+        alive.communicate("\n")
+    assert list(temporary_folder.iterdir()) == []
+
+
+def test_a_process_that_was_never_started_has_no_id_and_is_not_killed() -> None:
+    folder = PrivateFolder()
+    assert folder.pid() is None
+    folder.kill()
+    folder.remove()
