@@ -29,14 +29,14 @@ from holodeck_backend_claude.retrieval import (
     Index,
     Searcher,
     make_embedder,
-    store,
 )
-from holodeck_backend_claude.retrieval.embeddings import Vector
-from holodeck_backend_claude.retrieval.fusion import fuse
-from holodeck_backend_claude.retrieval.keywords import match_expression
-from holodeck_backend_claude.retrieval.matrix import MatrixCache
-from holodeck_backend_claude.retrieval.search import RRF_K
-from holodeck_backend_claude.retrieval.vectorize import identity
+from holodeck_backend_claude.retrieval.embedding.embeddings import Vector
+from holodeck_backend_claude.retrieval.indexing import store
+from holodeck_backend_claude.retrieval.indexing.vectorize import identity
+from holodeck_backend_claude.retrieval.ranking.fusion import fuse
+from holodeck_backend_claude.retrieval.ranking.keywords import match_expression
+from holodeck_backend_claude.retrieval.ranking.matrix import MatrixCache
+from holodeck_backend_claude.retrieval.ranking.searcher import RRF_K
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 TARGETS = {"cranfield": (0.515, 0.55), "cisi": (0.38, 0.44)}  # keyword, hybrid

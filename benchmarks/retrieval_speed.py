@@ -26,9 +26,9 @@ from pathlib import Path
 import numpy as np
 
 from holodeck_backend_claude.retrieval import ChunkSettings, Database, Index, Searcher
-from holodeck_backend_claude.retrieval.embeddings import Vector
-from holodeck_backend_claude.retrieval.matrix import MatrixCache
-from holodeck_backend_claude.retrieval.vectorize import identity
+from holodeck_backend_claude.retrieval.embedding.embeddings import Vector
+from holodeck_backend_claude.retrieval.indexing.vectorize import identity
+from holodeck_backend_claude.retrieval.ranking.matrix import MatrixCache
 
 DIMENSIONS = 384
 TOP = 10

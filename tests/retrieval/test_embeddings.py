@@ -12,8 +12,9 @@ from pydantic import SecretStr
 
 from holodeck_backend_claude.config import EmbeddingProviderConfig
 from holodeck_backend_claude.contract import ConfigError
-from holodeck_backend_claude.retrieval import EmbeddingError, local, make_embedder
-from holodeck_backend_claude.retrieval.embeddings import unit_vector
+from holodeck_backend_claude.retrieval import EmbeddingError, make_embedder
+from holodeck_backend_claude.retrieval.embedding import local
+from holodeck_backend_claude.retrieval.embedding.embeddings import unit_vector
 
 
 def config(**settings: Any) -> EmbeddingProviderConfig:

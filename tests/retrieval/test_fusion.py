@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holodeck_backend_claude.retrieval.fusion import fuse
+from holodeck_backend_claude.retrieval.ranking.fusion import fuse
 
 
 def test_the_fused_scores_are_those_of_the_formula() -> None:

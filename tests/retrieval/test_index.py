@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from holodeck_backend_claude.contract import ConfigError
-from holodeck_backend_claude.retrieval import ChunkSettings, Database, Index, Skipped, sync
-from holodeck_backend_claude.retrieval.chunking import chunk_text
-from holodeck_backend_claude.retrieval.sources import SourceFile, read_bytes
+from holodeck_backend_claude.retrieval import ChunkSettings, Database, Index, Skipped
+from holodeck_backend_claude.retrieval.documents.chunking import chunk_text
+from holodeck_backend_claude.retrieval.documents.sources import SourceFile, read_bytes
+from holodeck_backend_claude.retrieval.indexing import sync
 
 from .lab import Lab, WordEmbedder
 
@@ -167,7 +168,7 @@ class TestNothingStaleStays:
         lab.write("a.md", "Stays.")
         lab.write("b.md", "Text.")
         await lab.update()
-        monkeypatch.setattr("holodeck_backend_claude.retrieval.sources.LARGEST_FILE", 10)
+        monkeypatch.setattr("holodeck_backend_claude.retrieval.documents.sources.LARGEST_FILE", 10)
         lab.write("b.md", "A text that is too long now.")
         report = await lab.update()
         assert [skipped.path for skipped in report.skipped] == ["b.md"]
@@ -259,7 +260,7 @@ class TestSettings:
     async def test_vectors_that_nobody_needs_do_not_pile_up(
         self, lab: Lab, embedder: WordEmbedder, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("holodeck_backend_claude.retrieval.vectors._SPARE_VECTORS", 3)
+        monkeypatch.setattr("holodeck_backend_claude.retrieval.indexing.vectors._SPARE_VECTORS", 3)
         for number in range(20):
             lab.write("a.md", f"Version {number}.")
             await lab.update(embedder)

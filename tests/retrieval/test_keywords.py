@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from holodeck_backend_claude.retrieval.keywords import (
+from holodeck_backend_claude.retrieval.ranking.keywords import (
     TOKENIZER,
     index_text,
     match_expression,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holodeck_backend_claude.retrieval.markdown import Section, sections
+from holodeck_backend_claude.retrieval.documents.markdown import Section, sections
 
 
 def outline(text: str) -> list[tuple[int, str]]:

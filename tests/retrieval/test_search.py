@@ -11,7 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from holodeck_backend_claude.retrieval import EmbeddingError, Searcher, matrix, vectors
+from holodeck_backend_claude.retrieval import EmbeddingError, Searcher
+from holodeck_backend_claude.retrieval.indexing import vectors
+from holodeck_backend_claude.retrieval.ranking import matrix
 
 from .lab import Floats, Lab, WordEmbedder
 

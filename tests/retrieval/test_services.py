@@ -15,8 +15,8 @@ from aiohttp import web
 
 from holodeck_backend_claude.config import EmbeddingProviderConfig
 from holodeck_backend_claude.retrieval import EmbeddingError, make_embedder
-from holodeck_backend_claude.retrieval.providers import ServiceSettings
-from holodeck_backend_claude.retrieval.services import (
+from holodeck_backend_claude.retrieval.embedding.providers import ServiceSettings
+from holodeck_backend_claude.retrieval.embedding.services import (
     MOST_CHARS,
     MOST_TEXTS,
     REQUESTS_AT_ONCE,

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from holodeck_backend_claude.contract import ConfigError
-from holodeck_backend_claude.retrieval.sources import (
+from holodeck_backend_claude.retrieval.documents.sources import (
     Found,
     Skipped,
     SourceFile,

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, repeat
 
-from holodeck_backend_claude.retrieval.markdown import Block, Section, sections
-from holodeck_backend_claude.retrieval.units import Unit, block_units
+from holodeck_backend_claude.retrieval.documents.markdown import Block, Section, sections
+from holodeck_backend_claude.retrieval.documents.segments import Segment, block_segments
 
 CHUNKER = "headings-1"
 """Changes whenever the same document would be cut otherwise; part of the index fingerprint."""
@@ -66,12 +66,12 @@ def chunk_text(text: str, *, size: int, overlap: int) -> list[Chunk]:
 
 
 def _section_chunks(section: Section, has_children: bool, size: int, overlap: int) -> list[Chunk]:
-    heading = block_units(Block("text", section.heading), size)
-    groups = [units for block in section.blocks if (units := block_units(block, size))]
+    heading = block_segments(Block("text", section.heading), size)
+    groups = [segments for block in section.blocks if (segments := block_segments(block, size))]
     if not groups and not has_children and section.chain:
         groups, heading, first_context = [heading], [], section.chain[:-1]
     elif groups and heading and _tokens(heading) + groups[0][0].tokens <= size:
-        groups[0] = [*(replace(unit, repeats=False) for unit in heading), *groups[0]]
+        groups[0] = [*(replace(segment, repeats=False) for segment in heading), *groups[0]]
         first_context = section.chain[:-1]
     else:  # a heading without text of its own is in the context of what is below it
         first_context = section.chain
@@ -86,8 +86,8 @@ def _section_chunks(section: Section, has_children: bool, size: int, overlap: in
     ]
 
 
-def _tokens(units: Iterable[Unit]) -> int:
-    return sum(unit.tokens for unit in units)
+def _tokens(segments: Iterable[Segment]) -> int:
+    return sum(segment.tokens for segment in segments)
 
 
 class _Packer:
@@ -97,52 +97,52 @@ class _Packer:
         self._size = size
         self._overlap = overlap
         self._full: list[str] = []
-        self._units: deque[Unit] = deque()
+        self._segments: deque[Segment] = deque()
         self._used = 0
         self._has_new = False  # whether more stands in the chunk than what it repeats
 
-    def add_group(self, units: Sequence[Unit]) -> None:
+    def add_group(self, segments: Sequence[Segment]) -> None:
         """Add a block; one that no longer fits begins a chunk, unless that leaves one half empty.
 
         Args:
-            units: Each of at most the size of a chunk.
+            segments: Each of at most the size of a chunk.
         """
-        needed = _tokens(units)
+        needed = _tokens(segments)
         if self._used + needed > self._size >= needed and self._used * 2 >= self._size:
             self._close()
-        for unit in units:
-            self._add(unit)
+        for segment in segments:
+            self._add(segment)
 
     def finish(self) -> list[str]:
         """The chunks."""
         self._close()
         return self._full
 
-    def _add(self, unit: Unit) -> None:
-        if self._used + unit.tokens > self._size:
+    def _add(self, segment: Segment) -> None:
+        if self._used + segment.tokens > self._size:
             self._close()
-        while self._units and self._used + unit.tokens > self._size:
-            self._used -= self._units.popleft().tokens
-        self._units.append(unit)
-        self._used += unit.tokens
+        while self._segments and self._used + segment.tokens > self._size:
+            self._used -= self._segments.popleft().tokens
+        self._segments.append(segment)
+        self._used += segment.tokens
         self._has_new = True
 
     def _close(self) -> None:
         if not self._has_new:
             return
-        first, *others = self._units
-        self._full.append(first.text + "".join(unit.gap + unit.text for unit in others))
+        first, *others = self._segments
+        self._full.append(first.text + "".join(segment.gap + segment.text for segment in others))
         self._keep_overlap()
         self._has_new = False
 
     def _keep_overlap(self) -> None:
-        """Leave the units at the end of the chunk that the next one repeats."""
-        kept: deque[Unit] = deque()
+        """Leave the segments at the end of the chunk that the next one repeats."""
+        kept: deque[Segment] = deque()
         self._used = 0
-        while self._units and self._units[-1].repeats:
-            unit = self._units.pop()
-            if self._used + unit.tokens > self._overlap:
+        while self._segments and self._segments[-1].repeats:
+            segment = self._segments.pop()
+            if self._used + segment.tokens > self._overlap:
                 break
-            kept.appendleft(unit)
-            self._used += unit.tokens
-        self._units = kept
+            kept.appendleft(segment)
+            self._used += segment.tokens
+        self._segments = kept

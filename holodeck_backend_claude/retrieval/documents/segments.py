@@ -1,4 +1,4 @@
-"""Blocks of text as units: the smallest pieces that are packed whole into chunks."""
+"""Blocks of text as segments: the smallest pieces that are packed whole into chunks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from holodeck_backend_claude.retrieval.markdown import Block
+from holodeck_backend_claude.retrieval.documents.markdown import Block
 from holodeck_backend_claude.retrieval.wordpiece import count_tokens
 
 BLOCK_GAP = "\n\n"
@@ -23,13 +23,13 @@ _CHARS_PER_TOKEN = 2  # at least, for parts: keeps the count of parts above that
 
 
 @dataclass(frozen=True)
-class Unit:
+class Segment:
     """A piece that fits into a chunk.
 
     Attributes:
         text: The piece, without white space around it.
         tokens: How many tokens it has.
-        gap: What stands between it and the unit before it.
+        gap: What stands between it and the segment before it.
         repeats: Whether it may be repeated at the start of the next chunk.
     """
 
@@ -39,18 +39,18 @@ class Unit:
     repeats: bool = True
 
 
-def block_units(block: Block, size: int) -> list[Unit]:
-    """A block as units of at most ``size`` tokens.
+def block_segments(block: Block, size: int) -> list[Segment]:
+    """A block as segments of at most ``size`` tokens.
 
     Text is cut into sentences, a sentence that is too long into words, a word that is too long
-    into parts. Fenced code and tables are one unit where they fit; otherwise they are cut
+    into parts. Fenced code and tables are one segment where they fit; otherwise they are cut
     between lines, each part with the fence or the header row around it.
     """
     if block.kind == "text":
         return list(_sentences(block.text, BLOCK_GAP, size))
     tokens = count_tokens(block.text)
     if tokens <= size:
-        return [Unit(block.text, tokens, BLOCK_GAP, repeats=False)]
+        return [Segment(block.text, tokens, BLOCK_GAP, repeats=False)]
     return list(_groups_of_lines(block, size))
 
 
@@ -64,33 +64,33 @@ def _pieces(text: str, ends: re.Pattern[str], first_gap: str) -> Iterator[tuple[
             yield (piece[: len(piece) - len(piece.lstrip())] if start else first_gap), body
 
 
-def _sentences(text: str, gap: str, size: int) -> Iterator[Unit]:
+def _sentences(text: str, gap: str, size: int) -> Iterator[Segment]:
     for before, sentence in _pieces(text, _SENTENCE_END, gap):
         tokens = count_tokens(sentence)
         if tokens <= size:
-            yield Unit(sentence, tokens, before)
+            yield Segment(sentence, tokens, before)
         else:
             yield from _words(sentence, before, size)
 
 
-def _words(text: str, gap: str, size: int) -> Iterator[Unit]:
+def _words(text: str, gap: str, size: int) -> Iterator[Segment]:
     longest = max(1, min(size // 2, _LONGEST_PART))
     for before, word in _pieces(text, _WORD_END, gap):
         tokens = count_tokens(word)
         if tokens <= longest:
-            yield Unit(word, tokens, before)
+            yield Segment(word, tokens, before)
         else:
             yield from _parts(word, before, longest)
 
 
-def _parts(word: str, gap: str, longest: int) -> Iterator[Unit]:
+def _parts(word: str, gap: str, longest: int) -> Iterator[Segment]:
     """A word without white space, cut after so many tokens."""
     start = 0
     while start < len(word):
         end = min(len(word), start + longest * _CHARS_PER_TOKEN)
         while (tokens := _part_tokens(word[start:end])) > longest and end - start > 1:
             end = start + max(1, (end - start) // 2)
-        yield Unit(word[start:end], tokens, "" if start else gap)
+        yield Segment(word[start:end], tokens, "" if start else gap)
         start = end
 
 
@@ -98,7 +98,7 @@ def _part_tokens(part: str) -> int:
     return max(count_tokens(part), -(-len(part) // _CHARS_PER_TOKEN))
 
 
-def _groups_of_lines(block: Block, size: int) -> Iterator[Unit]:
+def _groups_of_lines(block: Block, size: int) -> Iterator[Segment]:
     """The lines of a block in groups that fit, each between the same first and last lines."""
     lines = block.text.split("\n")
     head, body, tail = _frame(block, lines)
@@ -138,9 +138,9 @@ def _short_lines(lines: list[str], size: int) -> Iterator[tuple[str, str, int]]:
         if tokens <= size:
             yield "\n", line, tokens
             continue
-        for number, unit in enumerate(_words(line, "", size)):
-            yield ("" if number else "\n"), unit.gap + unit.text, unit.tokens
+        for number, segment in enumerate(_words(line, "", size)):
+            yield ("" if number else "\n"), segment.gap + segment.text, segment.tokens
 
 
-def _group(head: list[str], lines: list[str], tail: list[str], tokens: int) -> Unit:
-    return Unit("\n".join([*head, *lines, *tail]), tokens, BLOCK_GAP, repeats=False)
+def _group(head: list[str], lines: list[str], tail: list[str], tokens: int) -> Segment:
+    return Segment("\n".join([*head, *lines, *tail]), tokens, BLOCK_GAP, repeats=False)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from holodeck_backend_claude.contract import ConfigError
-from holodeck_backend_claude.retrieval.decoding import NotTextError, decode
+from holodeck_backend_claude.retrieval.documents.decoding import NotTextError, decode
 
 SUFFIXES = (".md", ".txt")
 LARGEST_FILE = 64 * 1024 * 1024

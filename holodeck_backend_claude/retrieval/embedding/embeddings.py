@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from holodeck_backend_claude.config import EmbeddingProviderConfig
 from holodeck_backend_claude.contract import ConfigError
-from holodeck_backend_claude.retrieval import local
+from holodeck_backend_claude.retrieval.embedding import local
+from holodeck_backend_claude.retrieval.embedding.providers import service_settings
+from holodeck_backend_claude.retrieval.embedding.services import ServiceEmbedder
 from holodeck_backend_claude.retrieval.errors import EmbeddingError
-from holodeck_backend_claude.retrieval.providers import service_settings
-from holodeck_backend_claude.retrieval.services import ServiceEmbedder
 
 log = logging.getLogger(__name__)
 

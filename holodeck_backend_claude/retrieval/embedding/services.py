@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holodeck_backend_claude.concurrency.threads import in_thread
+from holodeck_backend_claude.concurrency.together import together
+from holodeck_backend_claude.retrieval.embedding.providers import ServiceSettings
 from holodeck_backend_claude.retrieval.errors import EmbeddingError
-from holodeck_backend_claude.retrieval.providers import ServiceSettings
-from holodeck_backend_claude.retrieval.together import together
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI

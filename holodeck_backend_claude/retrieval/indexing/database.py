@@ -10,7 +10,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 
 from holodeck_backend_claude.retrieval.errors import RetrievalError
-from holodeck_backend_claude.retrieval.schema import DamagedIndexError, prepare
+from holodeck_backend_claude.retrieval.indexing.schema import DamagedIndexError, prepare
 
 _BUSY_SECONDS = 60.0
 _CORRUPT, _NOT_A_DATABASE = 11, 26  # SQLite's result codes

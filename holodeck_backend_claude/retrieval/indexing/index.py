@@ -11,14 +11,14 @@ from typing import Literal, TypeAlias
 
 from holodeck_backend_claude.concurrency.threads import in_thread
 from holodeck_backend_claude.contract import ConfigError
-from holodeck_backend_claude.retrieval import store, vectors
-from holodeck_backend_claude.retrieval.database import Database
-from holodeck_backend_claude.retrieval.embeddings import Embedder
-from holodeck_backend_claude.retrieval.lock import exclusive
-from holodeck_backend_claude.retrieval.schema import DamagedIndexError
-from holodeck_backend_claude.retrieval.sources import Skipped, nothing_found
-from holodeck_backend_claude.retrieval.sync import ChunkSettings, SyncReport, sync_files
-from holodeck_backend_claude.retrieval.vectorize import embed_missing, identity
+from holodeck_backend_claude.retrieval.documents.sources import Skipped, nothing_found
+from holodeck_backend_claude.retrieval.embedding.embeddings import Embedder
+from holodeck_backend_claude.retrieval.indexing import store, vectors
+from holodeck_backend_claude.retrieval.indexing.database import Database
+from holodeck_backend_claude.retrieval.indexing.lock import exclusive
+from holodeck_backend_claude.retrieval.indexing.schema import DamagedIndexError
+from holodeck_backend_claude.retrieval.indexing.sync import ChunkSettings, SyncReport, sync_files
+from holodeck_backend_claude.retrieval.indexing.vectorize import embed_missing, identity
 
 log = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ import uuid
 from pathlib import Path
 
 from holodeck_backend_claude.retrieval.errors import RetrievalError
-from holodeck_backend_claude.retrieval.keywords import TOKENIZER
+from holodeck_backend_claude.retrieval.ranking.keywords import TOKENIZER
 
 SCHEMA_VERSION = 1
 APPLICATION_ID = 0x484F4C58

@@ -8,9 +8,9 @@ import sqlite3
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from holodeck_backend_claude.retrieval.chunking import Chunk
-from holodeck_backend_claude.retrieval.keywords import index_text
-from holodeck_backend_claude.retrieval.sources import SourceFile
+from holodeck_backend_claude.retrieval.documents.chunking import Chunk
+from holodeck_backend_claude.retrieval.documents.sources import SourceFile
+from holodeck_backend_claude.retrieval.ranking.keywords import index_text
 
 
 @dataclass(frozen=True)

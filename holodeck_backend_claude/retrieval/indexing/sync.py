@@ -10,11 +10,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from holodeck_backend_claude.retrieval import store
-from holodeck_backend_claude.retrieval.chunking import CHUNKER, Chunk, chunk_markdown, chunk_text
-from holodeck_backend_claude.retrieval.database import Database
-from holodeck_backend_claude.retrieval.keywords import TOKENIZER
-from holodeck_backend_claude.retrieval.sources import (
+from holodeck_backend_claude.retrieval.documents.chunking import (
+    CHUNKER,
+    Chunk,
+    chunk_markdown,
+    chunk_text,
+)
+from holodeck_backend_claude.retrieval.documents.sources import (
     Found,
     Skipped,
     SourceFile,
@@ -23,7 +25,10 @@ from holodeck_backend_claude.retrieval.sources import (
     read_bytes,
     read_text,
 )
-from holodeck_backend_claude.retrieval.store import StoredFile
+from holodeck_backend_claude.retrieval.indexing import store
+from holodeck_backend_claude.retrieval.indexing.database import Database
+from holodeck_backend_claude.retrieval.indexing.store import StoredFile
+from holodeck_backend_claude.retrieval.ranking.keywords import TOKENIZER
 
 log = logging.getLogger(__name__)
 

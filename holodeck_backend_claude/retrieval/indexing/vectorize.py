@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holodeck_backend_claude.concurrency.threads import in_thread
-from holodeck_backend_claude.retrieval import vectors
-from holodeck_backend_claude.retrieval.database import Database
-from holodeck_backend_claude.retrieval.embeddings import Embedder, unit_vector
+from holodeck_backend_claude.concurrency.together import together
+from holodeck_backend_claude.retrieval.embedding.embeddings import Embedder, unit_vector
 from holodeck_backend_claude.retrieval.errors import EmbeddingError
-from holodeck_backend_claude.retrieval.together import together
+from holodeck_backend_claude.retrieval.indexing import vectors
+from holodeck_backend_claude.retrieval.indexing.database import Database
 
 TEXTS_PER_CALL = 64
 CALLS_AT_ONCE = 4

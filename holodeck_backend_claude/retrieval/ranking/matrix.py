@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from holodeck_backend_claude.retrieval import store, vectors
+from holodeck_backend_claude.retrieval.indexing import store, vectors
 
 _Floats: TypeAlias = NDArray[np.float32]
 

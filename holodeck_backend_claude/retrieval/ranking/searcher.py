@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holodeck_backend_claude.concurrency.threads import in_thread
-from holodeck_backend_claude.retrieval import store
-from holodeck_backend_claude.retrieval.database import Database
-from holodeck_backend_claude.retrieval.embeddings import Embedder, unit_vector
+from holodeck_backend_claude.retrieval.embedding.embeddings import Embedder, unit_vector
 from holodeck_backend_claude.retrieval.errors import EmbeddingError
-from holodeck_backend_claude.retrieval.fusion import fuse
-from holodeck_backend_claude.retrieval.keywords import MOST_QUERY_CHARS, match_expression
-from holodeck_backend_claude.retrieval.matrix import MatrixCache
+from holodeck_backend_claude.retrieval.indexing import store
+from holodeck_backend_claude.retrieval.indexing.database import Database
+from holodeck_backend_claude.retrieval.indexing.vectorize import identity
+from holodeck_backend_claude.retrieval.ranking.fusion import fuse
+from holodeck_backend_claude.retrieval.ranking.keywords import MOST_QUERY_CHARS, match_expression
+from holodeck_backend_claude.retrieval.ranking.matrix import MatrixCache
 from holodeck_backend_claude.retrieval.results import SearchResult
-from holodeck_backend_claude.retrieval.vectorize import identity
 
 log = logging.getLogger(__name__)
 

@@ -1,0 +1,1 @@
+"""Who turns text into vectors: the local model, or an embedding service."""

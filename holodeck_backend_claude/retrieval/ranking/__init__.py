@@ -1,0 +1,1 @@
+"""What fits a query best: by keyword, by vector, and both fused."""
