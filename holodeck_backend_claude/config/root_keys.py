@@ -22,8 +22,7 @@ _LIST_PLUGINS = "`holodeck-claude plugins` lists what is loaded"
 
 def from_plugins(registry: Registry) -> str:
     """Where more may come from, with the plugins that are left out and may be what is missing."""
-    left_out = [str(absent) for absent in registry.absent if not absent.names]
-    return "; ".join([_LIST_PLUGINS, *left_out])
+    return "; ".join([_LIST_PLUGINS, *map(str, registry.unread)])
 
 
 def settings_backends(registry: Registry) -> dict[str, Provided[BackendType]]:

@@ -82,7 +82,4 @@ def _unknown_type(reading: Reading, registry: Registry, path: DataPath, tag: str
 
 def _types(registry: Registry) -> str:
     known = listed(registry.tool_types)
-    left_out = "".join(f"; {absent}" for absent in registry.unread)
-    return (
-        f"known tool types: {known}; a plugin may provide more: {from_plugins(registry)}{left_out}"
-    )
+    return f"known tool types: {known}; a plugin may provide more: {from_plugins(registry)}"

@@ -10,6 +10,7 @@ import pytest
 from holodeck_backend_claude.config import AgentFileError, Problem, read_agent
 from holodeck_backend_claude.config.problems import Findings, Mark, format_path
 from holodeck_backend_claude.contract import ConfigError, HoloDeckError
+from holodeck_backend_claude.registry import Absent, Origin
 
 POLLY = "  - type: parrot\n    name: polly\n    description: d\n"
 
@@ -314,6 +315,18 @@ class TestBackends:
     def test_a_named_backend_takes_any_provider(self, bench: Any, good: str) -> None:
         text = good.replace("acme", "anything") + "backend: echo\n"
         assert bench.read(text).agent.model.provider == "anything"
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["tools: [{type: rocket2, name: kb, description: d}]", "backend: ecko", "ecko: {}"],
+)
+def test_a_left_out_plugin_that_was_never_read_is_told_once(
+    bench: Any, good: str, line: str
+) -> None:
+    bench.registry.absent = (Absent(Origin("acme", "acme-plugin", "3.0"), "failed", "no module x"),)
+    problem = bench.problem(f"{good}{line}\n")
+    assert str(problem).count("the plugin 'acme' of acme-plugin 3.0 failed: no module x") == 1
 
 
 SECRET = "sk-ant-api03-0123456789"
