@@ -115,7 +115,7 @@ async def index(collection: Collection, settings: ChunkSettings, folder: Path) -
         source=str(documents),
         base_dir=folder,
         settings=settings,
-        embedder=make_embedder(None),
+        embedder=make_embedder(None, {}),
         progress=_show,
     )
     report = await made.update()

@@ -55,7 +55,8 @@ class _Embeddings:
             if self._made is None:
                 from holodeck_backend_claude.retrieval import make_embedder
 
-                self._made = (make_embedder(self._agent.embedding_provider),)
+                agent = self._agent
+                self._made = (make_embedder(agent.embedding_provider, agent.environment()),)
             return self._made[0]
 
 

@@ -33,23 +33,23 @@ def without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
 
 class TestLocal:
     def test_it_is_the_default(self) -> None:
-        embedder = make_embedder(None)
+        embedder = make_embedder(None, {})
         assert embedder is not None
         assert embedder.dimensions == 384
         assert embedder.fingerprint.startswith("local/all-MiniLM-L6-v2/")
 
     def test_it_may_be_asked_for_with_its_name(self) -> None:
-        embedder = make_embedder(config(name="all-MiniLM-L6-v2", dimensions=384))
+        embedder = make_embedder(config(name="all-MiniLM-L6-v2", dimensions=384), {})
         assert embedder is not None
 
     @pytest.mark.usefixtures("without_the_extra")
     def test_without_the_extra_there_is_none_where_nothing_was_asked_for(self) -> None:
-        assert make_embedder(None) is None
+        assert make_embedder(None, {}) is None
 
     @pytest.mark.usefixtures("without_the_extra")
     def test_without_the_extra_asking_for_it_is_an_error_with_the_command(self) -> None:
         with pytest.raises(ConfigError) as failure:
-            make_embedder(config(provider="local"))
+            make_embedder(config(provider="local"), {})
         assert 'pip install "holodeck-backend-claude[local]"' in str(failure.value)
 
     @pytest.mark.parametrize(
@@ -64,23 +64,23 @@ class TestLocal:
     )
     def test_a_setting_that_would_have_no_effect_is_refused(self, setting: str, value: Any) -> None:
         with pytest.raises(ConfigError, match=rf"embedding_provider\.{setting}"):
-            make_embedder(config(provider="local", **{setting: value}))
+            make_embedder(config(provider="local", **{setting: value}), {})
 
     def test_another_file_in_place_of_the_model_is_not_used(
         self, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     ) -> None:
         monkeypatch.setattr(local, "_SHA256", "0" * 64)
         with pytest.raises(ConfigError, match="SHA-256"):
-            make_embedder(config(provider="local"))
+            make_embedder(config(provider="local"), {})
         with caplog.at_level(logging.INFO):
-            assert make_embedder(None) is None
+            assert make_embedder(None, {}) is None
         assert "SHA-256" in caplog.text
 
 
 class TestServices:
     def test_an_unknown_provider_is_an_error_that_lists_the_known_ones(self) -> None:
         with pytest.raises(ConfigError) as failure:
-            make_embedder(EmbeddingProviderConfig().model_copy(update={"provider": "acme"}))
+            make_embedder(EmbeddingProviderConfig().model_copy(update={"provider": "acme"}), {})
         assert str(failure.value) == (
             "embedding_provider.provider: 'acme' is not known; known are 'local', "
             "'azure_openai', 'ollama', 'openai'"

@@ -24,7 +24,7 @@ GOLDEN = {  # the first numbers of each vector
 @pytest.fixture(scope="module")
 def local() -> Embedder:
     pytest.importorskip("onnxruntime", reason="the extra [local] is not installed")
-    embedder = make_embedder(None)
+    embedder = make_embedder(None, {})
     assert embedder is not None
     return embedder
 

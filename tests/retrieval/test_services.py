@@ -266,7 +266,7 @@ def test_choosing_a_service_imports_no_semantic_kernel() -> None:
         "from holodeck_backend_claude.config import EmbeddingProviderConfig\n"
         "from holodeck_backend_claude.retrieval import make_embedder\n"
         "make_embedder(EmbeddingProviderConfig(provider='openai'), {'OPENAI_API_KEY': 'k'})\n"
-        "make_embedder(None)\n"
+        "make_embedder(None, {})\n"
         "print([m for m in ('semantic_kernel', 'openai', 'onnxruntime') if m in sys.modules])\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -19,6 +19,8 @@ from holodeck_backend_claude.contract import BackendInitError, ConfigError
 from holodeck_backend_claude.hookspecs import AdapterOverride, ToolContext, ToolType
 from holodeck_backend_claude.redaction import mask_secrets
 from holodeck_backend_claude.registry import Absent, Origin, Provided, Registry
+from holodeck_backend_claude.retrieval.embedding.services import ServiceEmbedder
+from holodeck_backend_claude.testing import ScriptedOpenAIAPI
 from holodeck_backend_claude.tools import open_tools
 from holodeck_backend_claude.tools.context import cache_dir
 from holodeck_backend_claude.tools.open_tools import OpenTools
@@ -511,25 +513,47 @@ class TestContext:
         assert len({str(folder).lower() for folder in folders}) == 6
         assert all(folder.parent.parent == tmp_path / ".holodeck" / "tools" for folder in folders)
 
-    async def test_the_embedder_is_made_when_first_asked_for_and_once(
-        self, stage: Stage, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        made: list[Any] = []
-
-        def make_embedder(config: Any) -> None:
-            made.append(config)
-
-        monkeypatch.setattr(
-            "holodeck_backend_claude.retrieval.make_embedder", make_embedder, raising=False
-        )
-        settings = EmbeddingProviderConfig(provider="openai", name="small")
+    async def test_all_tools_share_one_embedder(self, stage: Stage) -> None:
+        settings = EmbeddingProviderConfig(provider="openai", api_key=SecretStr("key"))
         tools = stage.tools(agent(probe("a"), probe("b"), embedding_provider=settings))
         await tools.open()
-        assert made == []
-        assert stage.contexts["a"].embeddings() is None
-        assert stage.contexts["b"].embeddings() is None
-        assert made == [settings]
+        shared = stage.contexts["a"].embeddings()
+        assert shared is not None
+        assert stage.contexts["b"].embeddings() is shared
         await tools.close()
+
+    async def test_a_faulty_embedding_provider_is_told_when_it_is_first_asked_for(
+        self, stage: Stage, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+        settings = EmbeddingProviderConfig(provider="openai")
+        tools = stage.tools(agent(probe("a"), embedding_provider=settings))
+        await tools.open()
+        with pytest.raises(ConfigError, match="OPENAI_API_KEY"):
+            stage.contexts["a"].embeddings()
+        await tools.close()
+
+    async def test_embeddings_are_asked_for_with_key_and_address_of_the_env_file(
+        self, stage: Stage, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for variable in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+            monkeypatch.delenv(variable, raising=False)
+        async with ScriptedOpenAIAPI() as api:
+            tools = stage.tools(
+                agent(
+                    probe("kb"),
+                    embedding_provider=EmbeddingProviderConfig(provider="openai"),
+                    dotenv={"OPENAI_API_KEY": "key-of-dotenv", "OPENAI_BASE_URL": api.base_url},
+                )
+            )
+            await tools.open()
+            embedder = stage.contexts["kb"].embeddings()
+            assert isinstance(embedder, ServiceEmbedder)
+            await embedder.embed_query("text")
+            await embedder.close()
+            await tools.close()
+        (request,) = api.embedding_requests
+        assert request.headers["authorization"] == "Bearer key-of-dotenv"
 
     async def test_the_secrets_of_the_agent_are_masked_from_then_on(
         self, stage: Stage, monkeypatch: pytest.MonkeyPatch

@@ -305,6 +305,6 @@ async def test_with_the_local_model_a_question_finds_its_answer_in_other_words(
     docs: Path, open_tool: Open
 ) -> None:
     pytest.importorskip("onnxruntime", reason="the extra [local] is not installed")
-    tool = await open_tool(embedder=make_embedder(None), top_k=1)
+    tool = await open_tool(embedder=make_embedder(None, {}), top_k=1)
     assert "legal/refunds.md" in await tool.search("How do I get reimbursed?")
     assert "jobs.txt" in await tool.search("vacancies in horticulture")

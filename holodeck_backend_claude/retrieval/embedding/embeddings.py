@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
 
@@ -54,14 +53,14 @@ class Embedder(Protocol):
 
 
 def make_embedder(
-    config: EmbeddingProviderConfig | None, environment: Mapping[str, str] | None = None
+    config: EmbeddingProviderConfig | None, environment: Mapping[str, str]
 ) -> Embedder | None:
     """The embedder that agent.yaml asks for; it opens no connection and loads no model yet.
 
     Args:
         config: The block ``embedding_provider``, or None where there is none.
-        environment: Where keys and addresses are looked up that agent.yaml does not give; None
-            takes the variables of the process.
+        environment: Where keys and addresses are looked up that agent.yaml does not give, see
+            ``Agent.environment()``.
 
     Returns:
         The embedder; None where nothing was asked for and the local model is not installed.
@@ -74,9 +73,7 @@ def make_embedder(
     if config.provider == local.PROVIDER:
         _refuse_settings_of_services(config)
         return local.LocalEmbedder(local.require_model())
-    return ServiceEmbedder(
-        service_settings(config, os.environ if environment is None else environment)
-    )
+    return ServiceEmbedder(service_settings(config, environment))
 
 
 def _local_if_possible() -> Embedder | None:
