@@ -23,6 +23,12 @@ def test_a_valid_file_is_summed_up(agent_file: Path, capsys: pytest.CaptureFixtu
     assert "tools: none" in out
 
 
+def test_the_description_is_shown(agent_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    agent_file.write_text(agent_file.read_text() + "description: Says it again\n")
+    assert main(["validate", str(agent_file)]) == 0
+    assert "(Says it again)" in capsys.readouterr().out
+
+
 def test_notices_are_shown(agent_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     agent_file.write_text(agent_file.read_text() + "deployment: {}\n")
     assert main(["validate", str(agent_file)]) == 0

@@ -45,7 +45,7 @@ def _summary(file: AgentFile) -> str:
     tools = ", ".join(f"{tool.name} ({tool.type})" for tool in agent.tools) or "none"
     lines = [
         f"{file.path} is valid",
-        f"  agent: {agent.name}",
+        f"  agent: {agent.name}{f' ({agent.description})' if agent.description else ''}",
         f"  model: {agent.model.name} ({agent.model.provider})",
         f"  tools: {tools}",
         *(f"Note: {notice}" for notice in file.notices),
