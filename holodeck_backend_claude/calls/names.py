@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from holodeck_backend_claude.contract import PluginError
+from holodeck_backend_claude.contract import BackendInitError
 
 if TYPE_CHECKING:
     from holodeck_backend_claude.calls.bound import BoundTool
@@ -32,11 +32,11 @@ def wire_names(tools: Sequence[BoundTool], prefix: str, limit: int = 64) -> dict
         ``{name: tool}``, which also maps back what the model called.
 
     Raises:
-        PluginError: Two tools come to the same name, or the prefix leaves no room for one.
+        BackendInitError: Two tools come to the same name, or the prefix leaves no room for one.
     """
     room = limit - len(prefix)
     if room < _SHORTEST_ROOM:
-        raise PluginError(
+        raise BackendInitError(
             f"the prefix {prefix!r} leaves {max(room, 0)} of {limit} characters for the names of "
             "tools; give the server a shorter name"
         )
@@ -44,7 +44,7 @@ def wire_names(tools: Sequence[BoundTool], prefix: str, limit: int = 64) -> dict
     for tool in tools:
         name = legal_name(tool.name, room)
         if name in named:
-            raise PluginError(_clash(name, named[name], tool))
+            raise BackendInitError(_clash(name, named[name], tool))
         named[name] = tool
     return named
 
@@ -75,8 +75,10 @@ def _hashed(legal: str, text: str, room: int) -> str:
 
 
 def _clash(name: str, first: BoundTool, second: BoundTool) -> str:
-    names = first.name if first.name == second.name else f"{first.name}' and '{second.name}"
-    return (
-        f"{first.origin} and {second.origin} would both be called '{name}' by the model "
-        f"(from '{names}'); rename one of them in agent.yaml"
-    )
+    if first.name == second.name:
+        offered = f"both offer the model a tool called '{first.name}'"
+    else:
+        offered = (
+            f"would both be called '{name}' by the model (from '{first.name}' and '{second.name}')"
+        )
+    return f"{first.origin} and {second.origin} {offered}; rename one of them in agent.yaml"

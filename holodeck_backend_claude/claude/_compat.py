@@ -9,8 +9,6 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from claude_agent_sdk import ClaudeAgentOptions
-
     from holodeck_backend_claude.contract import ToolAnnotations
 
 
@@ -66,13 +64,14 @@ def call_id_of(request: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def bundled_cli(options: ClaudeAgentOptions) -> str | None:
+def bundled_cli() -> str | None:
     """The path of the ``claude`` program the SDK would run, or None if there is none."""
+    from claude_agent_sdk import ClaudeAgentOptions
     from claude_agent_sdk._internal.transport.subprocess_cli import SubprocessCLITransport
 
     try:
         # private, but the SDK has no public way to ask; its tests rely on it in both versions
-        return SubprocessCLITransport(prompt="", options=options)._find_cli()
+        return SubprocessCLITransport(prompt="", options=ClaudeAgentOptions())._find_cli()
     except Exception as error:
         from claude_agent_sdk import CLINotFoundError
 

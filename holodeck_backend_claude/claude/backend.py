@@ -12,7 +12,7 @@ from holodeck_backend_claude.calls import BoundTool
 from holodeck_backend_claude.claude.client import Client, find_program
 from holodeck_backend_claude.claude.environment import credential
 from holodeck_backend_claude.claude.options import settings_of
-from holodeck_backend_claude.claude.server import Run, build_server
+from holodeck_backend_claude.claude.server import PREFIX, Run, build_server, by_full_name
 from holodeck_backend_claude.claude.session import ClaudeSession
 from holodeck_backend_claude.contract import (
     BackendError,
@@ -44,30 +44,19 @@ class ClaudeBackend:
 
     def __init__(self, agent: Agent, registry: Registry) -> None:
         self._agent = agent
-        self._open_tools = OpenTools(agent, registry, backend="claude", ask_model=self._ask)
-        self._tools: tuple[BoundTool, ...] = ()
-        self._system_prompt = ""
+        self._open_tools = OpenTools(
+            agent, registry, backend="claude", ask_model=self._ask, prefix=PREFIX
+        )
+        self._tools: Mapping[str, BoundTool] = {}
         self._sessions: set[ClaudeSession] = set()
+        self._starting = asyncio.Lock()
         self._state = "not initialized: call initialize() first"
 
     async def initialize(self) -> None:
         """Check credential and program, open the tools, build a server once to check it."""
-        credential(self._agent, self._agent.environment())
-        _report_unused(self._agent)
-        try:
-            find_program(self._agent)
-        except BackendSessionError as cause:
-            raise BackendInitError(str(cause)) from cause
-        await self._open_tools.open()
-        try:
-            self._tools = _granted(self._open_tools.tools, settings_of(self._agent).allowed_tools)
-            build_server(self._tools)
-            lines = (self._agent.system_prompt(), *self._open_tools.instructions)
-        except BaseException:
-            await self._open_tools.close()
-            raise
-        self._system_prompt = "\n\n".join(lines)
-        self._state = ""
+        async with self._starting:
+            if self._state:
+                await self._start()
 
     async def invoke_once(
         self, message: str, context: list[dict[str, Any]] | None = None
@@ -78,7 +67,8 @@ class ClaudeBackend:
         """
         self._require_running()
         return await self._run_alone(
-            self._session(self._tools, self._system_prompt), with_context(message, context)
+            self._session(self._tools, self._open_tools.system_prompt),
+            with_context(message, context),
         )
 
     async def create_session(self) -> ClaudeSession:
@@ -88,7 +78,7 @@ class ClaudeBackend:
             BackendSessionError: The process did not start, or the backend is not running.
         """
         self._require_running()
-        session = self._session(self._tools, self._system_prompt)
+        session = self._session(self._tools, self._open_tools.system_prompt)
         await session.open()
         return session
 
@@ -100,20 +90,38 @@ class ClaudeBackend:
 
     # -------------------------------------------------------------------------------- within
 
+    async def _start(self) -> None:
+        credential(self._agent, self._agent.environment())
+        _report_unused(self._agent)
+        try:
+            find_program()
+        except BackendSessionError as cause:
+            raise BackendInitError(str(cause)) from cause
+        await self._open_tools.open()
+        try:
+            allowed = settings_of(self._agent).allowed_tools
+            self._tools = _granted(self._open_tools.by_wire_name, allowed)
+            build_server(self._tools)
+        except BaseException:
+            await self._open_tools.close()
+            raise
+        self._state = ""
+
     def _require_running(self) -> None:
         if self._state:
             raise BackendSessionError(f"the Claude backend is {self._state}")
 
-    def _session(self, tools: Sequence[BoundTool], system_prompt: str) -> ClaudeSession:
+    def _session(self, tools: Mapping[str, BoundTool], system_prompt: str) -> ClaudeSession:
+        named = by_full_name(tools)
+
         def connect(run: Run) -> tuple[Client, Mapping[str, BoundTool]]:
-            server, by_name = build_server(tools, run=run)
             client = Client(
                 self._agent,
                 system_prompt=system_prompt,
-                tool_server=server if tools else None,
-                allowed_tools=list(by_name),
+                tool_server=build_server(tools, run=run) if tools else None,
+                allowed_tools=list(named),
             )
-            return client, by_name
+            return client, named
 
         session = ClaudeSession(
             connect,
@@ -137,7 +145,7 @@ class ClaudeBackend:
     async def _ask(self, prompt: str) -> str:
         """The agent's model without tools, for a tool that needs it."""
         self._require_running()
-        result = await self._run_alone(self._session((), _ASK_PROMPT), prompt)
+        result = await self._run_alone(self._session({}, _ASK_PROMPT), prompt)
         return outcomes.check_turn(result).response
 
 
@@ -151,18 +159,20 @@ def _report_unused(agent: Agent) -> None:
             )
 
 
-def _granted(tools: Sequence[BoundTool], allowed: Sequence[str] | None) -> tuple[BoundTool, ...]:
+def _granted(
+    tools: Mapping[str, BoundTool], allowed: Sequence[str] | None
+) -> Mapping[str, BoundTool]:
     """The tools left by ``claude.allowed_tools``; the model never sees the others."""
     if allowed is None:
-        return tuple(tools)
-    known = {tool.name for tool in tools}
+        return tools
+    known = {tool.name for tool in tools.values()}
     unknown = sorted(set(allowed) - known)
     if unknown:
         raise BackendInitError(
             f"claude.allowed_tools names {', '.join(map(repr, unknown))}, which the agent does "
             f"not have; its tools are: {', '.join(sorted(known)) or 'none'}"
         )
-    return tuple(tool for tool in tools if tool.name in set(allowed))
+    return {wire: tool for wire, tool in tools.items() if tool.name in set(allowed)}
 
 
 def with_context(message: str, context: Sequence[Mapping[str, Any]] | None) -> str:

@@ -67,7 +67,7 @@ class Client:
 
         self._folder = folder = PrivateFolder()
         environment = child_environment(self._agent, self._agent.environment(), folder.path)
-        program = find_program(self._agent)
+        program = find_program()
         launch = Launch(
             cli_path=folder.write_launcher(program, kept_names(environment)),
             env=environment,
@@ -172,13 +172,13 @@ class Client:
         folder.remove()
 
 
-def find_program(agent: Agent) -> str:
+def find_program() -> str:
     """The path of the ``claude`` program.
 
     Raises:
         BackendSessionError: There is none.
     """
-    program = bundled_cli(build_options(agent))
+    program = bundled_cli()
     if program is None:
         raise BackendSessionError(
             "Claude Code is missing: this installation of claude-agent-sdk brings no 'claude' "

@@ -9,8 +9,10 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from holodeck_backend_claude.calls import BoundTool, bind, coerce, wire_names
+from holodeck_backend_claude.calls.failures import cause_text
 from holodeck_backend_claude.claude._compat import call_id_of, wire_annotations
 from holodeck_backend_claude.contract import (
+    BackendInitError,
     ContentBlock,
     ImageContent,
     ResourceContent,
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from claude_agent_sdk import McpSdkServerConfig, SdkMcpTool
 
 SERVER_NAME = "holodeck_tools"
+PREFIX = f"mcp__{SERVER_NAME}__"
 
 Run: TypeAlias = Callable[[BoundTool, Mapping[str, Any], str | None], Awaitable[ToolResult]]
 """``run(tool, arguments, call_id)``: how a server runs a call."""
@@ -81,30 +84,36 @@ def _wire_block(block: ContentBlock) -> dict[str, Any]:
             return {"type": "resource", "resource": resource}
 
 
-def build_server(
-    tools: Sequence[BoundTool], *, name: str = SERVER_NAME, run: Run = _run
-) -> tuple[McpSdkServerConfig, dict[str, BoundTool]]:
-    """Build a server for one client over shared tools.
+def build_server(tools: Mapping[str, BoundTool], *, run: Run = _run) -> McpSdkServerConfig:
+    """Build the server ``holodeck_tools`` for one client over shared tools.
 
     Args:
-        tools: The tools; their names are made legal and short enough for the wire.
-        name: The server's name.
+        tools: The tools by their names on the wire, without the prefix.
         run: Runs every call.
 
-    Returns:
-        The server, and its tools by their full wire name ``mcp__<server>__<tool>``.
-
     Raises:
-        PluginError: Two tools have one name on the wire.
+        BackendInitError: An adapter that renders itself failed to; its tool is named.
     """
     import claude_agent_sdk
 
-    prefix = f"mcp__{name}__"
-    by_name = wire_names(tools, prefix)
-    sdk_tools = [to_sdk_tool(tool, name=wire, run=run) for wire, tool in by_name.items()]
-    config = claude_agent_sdk.create_sdk_mcp_server(name=name, tools=sdk_tools)
-    _prepare_calls(config, by_name)
-    return config, {prefix + wire: tool for wire, tool in by_name.items()}
+    sdk_tools = [_rendered(tool, name=wire, run=run) for wire, tool in tools.items()]
+    config = claude_agent_sdk.create_sdk_mcp_server(name=SERVER_NAME, tools=sdk_tools)
+    _prepare_calls(config, tools)
+    return config
+
+
+def by_full_name(tools: Mapping[str, BoundTool]) -> dict[str, BoundTool]:
+    """The tools of the server by the names Claude Code has for them, with the prefix."""
+    return {PREFIX + name: tool for name, tool in tools.items()}
+
+
+def _rendered(tool: BoundTool, *, name: str, run: Run) -> SdkMcpTool[Any]:
+    try:
+        return to_sdk_tool(tool, name=name, run=run)
+    except Exception as error:
+        raise BackendInitError(
+            f"{tool.origin} could not be offered to Claude Code: {cause_text(error)}"
+        ) from error
 
 
 def _prepare_calls(config: McpSdkServerConfig, tools: Mapping[str, BoundTool]) -> None:
@@ -132,7 +141,10 @@ def build_holodeck_sdk_server(adapters: Sequence[Any]) -> tuple[McpSdkServerConf
 
     Args:
         adapters: Search adapters from :func:`create_tool_adapters`, or any tool adapters.
+
+    Raises:
+        BackendInitError: Two tools have one name on the wire.
     """
-    tools = [bind(adapter, getattr(adapter, "config", None)) for adapter in adapters]
-    config, by_name = build_server(tools)
-    return config, list(by_name)
+    bound = [bind(adapter, getattr(adapter, "config", None)) for adapter in adapters]
+    tools = wire_names(bound, PREFIX)
+    return build_server(tools), list(by_full_name(tools))

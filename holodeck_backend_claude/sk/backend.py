@@ -8,13 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from holodeck_backend_claude.calls import BoundTool, wire_names
-from holodeck_backend_claude.contract import (
-    BackendInitError,
-    BackendSessionError,
-    ExecutionResult,
-    PluginError,
-)
+from holodeck_backend_claude.calls import BoundTool
+from holodeck_backend_claude.contract import BackendSessionError, ExecutionResult
 from holodeck_backend_claude.sk.connection import (
     Connection,
     find_connection,
@@ -111,13 +106,11 @@ class SKBackend:
             await self._open_tools.open()
             self._kernel_agent = self._built(
                 self._service,
-                instructions="\n\n".join((self._system_prompt(), *self._open_tools.instructions)),
-                tools=wire_names(self._open_tools.tools, prefix=""),
+                instructions=self._open_tools.system_prompt,
+                tools=self._open_tools.by_wire_name,
             )
-        except BaseException as cause:
+        except BaseException:
             await self._release()
-            if isinstance(cause, PluginError):  # two tools of one name on the wire
-                raise BackendInitError(str(cause)) from cause
             raise
         self._state = ""
 
@@ -160,14 +153,6 @@ class SKBackend:
             timeout=self._agent.execution.llm_timeout,
             max_retries=self._agent.execution.max_retries,
         )
-
-    def _system_prompt(self) -> str:
-        try:
-            return self._agent.system_prompt()
-        except (OSError, UnicodeDecodeError) as cause:
-            raise BackendInitError(
-                f"instructions.file '{self._agent.instructions.file}' cannot be read: {cause}"
-            ) from cause
 
     async def _ask(self, prompt: str) -> str:
         """The agent's model without tools, for a tool that needs it."""

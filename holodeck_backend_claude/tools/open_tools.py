@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from holodeck_backend_claude.calls.bound import BoundTool, bind, origin_of
 from holodeck_backend_claude.calls.failures import cause_text
+from holodeck_backend_claude.calls.names import wire_names
 from holodeck_backend_claude.calls.schema import SchemaRefusedError
 from holodeck_backend_claude.concurrency.tasks import GRACE_SECONDS, wait_out
 from holodeck_backend_claude.contract import AskModel, BackendInitError, ToolAdapter
@@ -37,11 +38,13 @@ class OpenTools:
         registry: The tool types, and instances that are open already.
         backend: The name of the backend the adapters are for.
         ask_model: The agent's model without tools, for tools that use it.
+        prefix: What the backend puts before a tool's name on the wire.
         progress: ``progress(label, done, total)`` of long work; the registry's by default.
 
     Attributes:
-        tools: One per adapter, in the order of agent.yaml.
-        instructions: The lines that tool types add to the system prompt.
+        by_wire_name: The tools by their names on the wire, without the prefix, in the order of
+            agent.yaml; one per adapter.
+        system_prompt: The agent's instructions and the lines that its tools add to them.
         left_out: What a tool with several adapters could not offer, and why.
     """
 
@@ -52,29 +55,40 @@ class OpenTools:
         *,
         backend: str,
         ask_model: AskModel,
+        prefix: str = "",
         progress: Progress | None = None,
     ) -> None:
-        self.tools: tuple[BoundTool, ...] = ()
-        self.instructions: tuple[str, ...] = ()
+        self.by_wire_name: Mapping[str, BoundTool] = {}
+        self.system_prompt = ""
         self.left_out: tuple[str, ...] = ()
         self._agent = agent
         self._registry = registry
         self._backend = backend
+        self._prefix = prefix
         self._contexts = Contexts(
             agent, ask_model=ask_model, progress=progress or registry.progress
         )
         self._owners: list[ToolOwner] = []
 
+    @property
+    def tools(self) -> tuple[BoundTool, ...]:
+        """The tools, in the order of agent.yaml."""
+        return tuple(self.by_wire_name.values())
+
     async def open(self) -> None:
         """Open all tools side by side; if one fails or this is cancelled, none stays open.
 
         Raises:
-            BackendInitError: A tool could not be opened or adapted; it is named.
+            BackendInitError: The agent's instructions cannot be read, a tool could not be opened
+                or adapted, or two have one name on the wire; what it was is named.
         """
         remember_secrets(secrets_of(self._agent))
+        self.left_out = ()
+        instructions = _instructions_of(self._agent)
         try:
             instances = await self._open_instances()
-            self._adapt(instances)
+            lines = self._adapt(instances)
+            self.system_prompt = "\n\n".join((instructions, *lines))
         except BaseException:
             await self.close()
             raise
@@ -82,7 +96,7 @@ class OpenTools:
     async def close(self) -> None:
         """Close what was opened here, in bounded time; may be called twice."""
         owners, self._owners = self._owners, []
-        self.tools, self.instructions = (), ()
+        self.by_wire_name, self.system_prompt = {}, ""
         if not owners:
             return
         closing = asyncio.create_task(_close_all(owners), name="closing the tools")
@@ -132,7 +146,8 @@ class OpenTools:
 
     # ------------------------------------------------------------------------------ adapting
 
-    def _adapt(self, instances: Sequence[Any]) -> None:
+    def _adapt(self, instances: Sequence[Any]) -> list[str]:
+        """Bind all tools; returns the lines that their types add to the system prompt."""
         tools: list[BoundTool] = []
         instructions: list[str] = []
         for config, instance in zip(self._agent.tools, instances, strict=True):
@@ -140,8 +155,8 @@ class OpenTools:
             line = self._instruction(config)
             if line:
                 instructions.append(line)
-        _refuse_duplicates(tools)
-        self.tools, self.instructions = tuple(tools), tuple(instructions)
+        self.by_wire_name = wire_names(tools, self._prefix)
+        return instructions
 
     def _bound(self, config: ToolConfig, instance: Any) -> list[BoundTool]:
         try:
@@ -172,10 +187,21 @@ class OpenTools:
         if source is None:
             return None
         try:
-            line: str | None = resolve(source)(config)
+            line = resolve(source)(config)
         except Exception as error:  # noqa: BLE001 - plugin code; any failure is this tool's
             _refuse(config, f"has no usable instructions: {cause_text(error)}", error)
+        if not isinstance(line, str | None):
+            _refuse(config, f"has instructions that are a {type(line).__name__}, not a text")
         return line
+
+
+def _instructions_of(agent: Agent) -> str:
+    try:
+        return agent.system_prompt()
+    except (OSError, UnicodeDecodeError) as cause:
+        raise BackendInitError(
+            f"instructions.file '{agent.instructions.file}' cannot be read: {cause}"
+        ) from cause
 
 
 def _context_manager(
@@ -198,17 +224,6 @@ def _origin(config: ToolConfig) -> str:
 
 def _refuse(config: ToolConfig, problem: str, cause: BaseException | None = None) -> NoReturn:
     raise BackendInitError(f"{_origin(config)} {problem}") from cause
-
-
-def _refuse_duplicates(tools: Sequence[BoundTool]) -> None:
-    first: dict[str, BoundTool] = {}
-    for tool in tools:
-        other = first.setdefault(tool.name, tool)
-        if other is not tool:
-            raise BackendInitError(
-                f"{other.origin} and {tool.origin} both offer the model a tool called "
-                f"'{tool.name}'; rename one of them in agent.yaml"
-            )
 
 
 async def _close_all(owners: Sequence[ToolOwner]) -> None:

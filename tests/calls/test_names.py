@@ -10,7 +10,7 @@ import pytest
 
 from holodeck_backend_claude.calls import bind, legal_name, wire_names
 from holodeck_backend_claude.calls.names import folder_name
-from holodeck_backend_claude.contract import PluginError
+from holodeck_backend_claude.contract import BackendInitError
 
 PREFIX = "mcp__holodeck_tools__"
 
@@ -51,7 +51,7 @@ def test_prefix_and_name_together_keep_to_the_limit(tool: Callable[[str], Any]) 
 
 
 def test_a_clash_fails_naming_both_origins_and_what_to_do(tool: Callable[[str], Any]) -> None:
-    with pytest.raises(PluginError) as caught:
+    with pytest.raises(BackendInitError) as caught:
         wire_names([tool("my tool"), tool("my_tool")], PREFIX)
     text = str(caught.value)
     assert "tool 'my tool' (test)" in text
@@ -60,7 +60,7 @@ def test_a_clash_fails_naming_both_origins_and_what_to_do(tool: Callable[[str], 
 
 
 def test_a_prefix_that_leaves_no_room_is_an_error(tool: Callable[[str], Any]) -> None:
-    with pytest.raises(PluginError, match="shorter name"):
+    with pytest.raises(BackendInitError, match="shorter name"):
         wire_names([tool("kb")], "mcp__" + "s" * 60 + "__")
 
 

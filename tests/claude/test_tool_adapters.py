@@ -206,6 +206,19 @@ class TestBuildHolodeckSdkServer:
         assert result["is_error"] is True
         assert "TimeoutError" in result["content"][0]["text"]
 
+    def test_two_tools_of_one_name_are_both_named(self) -> None:
+        adapters = [VectorStoreToolAdapter(vector_config(), vector_instance()) for _ in range(2)]
+        with pytest.raises(BackendInitError, match=r"both offer .* 'kb_search'; rename one"):
+            build_holodeck_sdk_server(adapters)
+
+    def test_an_adapter_that_cannot_render_itself_is_named(self) -> None:
+        class Broken(VectorStoreToolAdapter):
+            def to_sdk_tool(self) -> Any:
+                raise ZeroDivisionError("boom")
+
+        with pytest.raises(BackendInitError, match=r"tool 'kb' \(vectorstore\) could not.*boom"):
+            build_holodeck_sdk_server([Broken(vector_config(), vector_instance())])
+
 
 class TestCreateToolAdapters:
     def test_other_types_are_passed_over(self) -> None:

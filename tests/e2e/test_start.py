@@ -21,7 +21,7 @@ def program(lab: Lab, monkeypatch: pytest.MonkeyPatch, script: str) -> Path:
     path.write_text(f"#!/bin/sh\n{script}\n")
     path.chmod(0o755)
     for module in (claude_client, claude_backend):
-        monkeypatch.setattr(module, "find_program", lambda _agent: str(path))
+        monkeypatch.setattr(module, "find_program", lambda: str(path))
     return path
 
 
@@ -85,7 +85,7 @@ async def test_a_cancelled_start_leaves_no_process(
 async def test_an_installation_without_the_program_is_said_at_initialize(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(claude_client, "bundled_cli", lambda _options: None)
+    monkeypatch.setattr(claude_client, "bundled_cli", lambda: None)
     api = await lab.api([say("never")])
     with pytest.raises(BackendInitError, match="Reinstall claude-agent-sdk"):
         await lab.backend(api)

@@ -99,7 +99,7 @@ class TestOpenAndClose:
         tools = stage.tools(agent())
         await tools.open()
         assert tools.tools == ()
-        assert tools.instructions == ()
+        assert tools.system_prompt == "Help."
         await tools.close()
 
     async def test_tools_open_side_by_side_and_keep_their_order(self, stage: Stage) -> None:
@@ -457,14 +457,26 @@ class TestAdapters:
             await tools.open()
         assert sorted(stage.events) == ["close a", "close b", "open a", "open b"]
 
-    async def test_instructions_of_a_type_are_collected(self, stage: Stage) -> None:
+    async def test_names_on_the_wire_leave_room_for_the_backends_prefix(self, stage: Stage) -> None:
+        long = "x" * 80
+        tools = stage.tools(agent(probe("my tool"), probe(long)), prefix="mcp__holodeck_tools__")
+        await tools.open()
+        assert [tool.name for tool in tools.tools] == ["my tool", long]
+        assert list(tools.by_wire_name.values()) == list(tools.tools)
+        first, second = tools.by_wire_name
+        assert first == "my_tool"
+        assert len("mcp__holodeck_tools__" + second) == 64
+        await tools.close()
+        assert not tools.by_wire_name
+
+    async def test_instructions_of_a_type_follow_the_agents_own(self, stage: Stage) -> None:
         def instructions(config: Any) -> str | None:
-            return "Search a first." if config.name == "a" else None
+            return f"Search {config.name} first." if config.name != "b" else None
 
         registry = stage.registry(instructions=instructions)
-        tools = stage.tools(agent(probe("a"), probe("b")), registry)
+        tools = stage.tools(agent(probe("a"), probe("b"), probe("c")), registry)
         await tools.open()
-        assert tools.instructions == ("Search a first.",)
+        assert tools.system_prompt == "Help.\n\nSearch a first.\n\nSearch c first."
         await tools.close()
 
     async def test_instructions_that_fail_are_an_error_of_that_tool(self, stage: Stage) -> None:
