@@ -14,8 +14,9 @@ import pytest
 from aiohttp import web
 
 from holodeck_backend_claude.config import EmbeddingProviderConfig
+from holodeck_backend_claude.connections import Connection
 from holodeck_backend_claude.retrieval import EmbeddingError, make_embedder
-from holodeck_backend_claude.retrieval.embedding.providers import ServiceSettings
+from holodeck_backend_claude.retrieval.embedding.models import ServiceModel
 from holodeck_backend_claude.retrieval.embedding.services import (
     MOST_CHARS,
     MOST_TEXTS,
@@ -105,7 +106,11 @@ async def embedder(api: Api) -> AsyncIterator[ServiceEmbedder]:
 
 
 def make(api: Api, **limits: Any) -> ServiceEmbedder:
-    return ServiceEmbedder(ServiceSettings("openai", "small", f"{api.url}/v1", KEY), **limits)
+    return ServiceEmbedder(model(f"{api.url}/v1"), **limits)
+
+
+def model(endpoint: str) -> ServiceModel:
+    return ServiceModel("openai", "small", Connection(endpoint, KEY))
 
 
 async def test_texts_come_back_as_vectors_in_their_order(
@@ -224,8 +229,7 @@ async def test_a_service_that_does_not_answer_is_given_up(api: Api) -> None:
 
 
 async def test_a_service_that_is_not_there_is_an_error_with_its_address() -> None:
-    settings = ServiceSettings("openai", "small", "http://127.0.0.1:9/v1", KEY)
-    embedder = ServiceEmbedder(settings, retries=0)
+    embedder = ServiceEmbedder(model("http://127.0.0.1:9/v1"), retries=0)
     with pytest.raises(EmbeddingError, match=r"http://127\.0\.0\.1:9/v1"):
         await embedder.embed_query("text")
     await embedder.close()
@@ -252,7 +256,7 @@ def test_it_works_in_one_event_loop_after_the_other() -> None:
     async def ask(embedder: ServiceEmbedder | None) -> ServiceEmbedder:
         async with Api() as api:
             used = embedder or make(api)
-            used._settings = ServiceSettings("openai", "small", f"{api.url}/v1", KEY)
+            used._model = model(f"{api.url}/v1")
             assert (await used.embed_query("text")).shape == (1_536,)
             await used.close()
             return used

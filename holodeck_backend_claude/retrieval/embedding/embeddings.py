@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from holodeck_backend_claude.config import EmbeddingProviderConfig
 from holodeck_backend_claude.contract import ConfigError
 from holodeck_backend_claude.retrieval.embedding import local
-from holodeck_backend_claude.retrieval.embedding.providers import service_settings
+from holodeck_backend_claude.retrieval.embedding.models import service_model
 from holodeck_backend_claude.retrieval.embedding.services import ServiceEmbedder
 from holodeck_backend_claude.retrieval.errors import EmbeddingError
 
@@ -73,7 +73,7 @@ def make_embedder(
     if config.provider == local.PROVIDER:
         _refuse_settings_of_services(config)
         return local.LocalEmbedder(local.require_model())
-    return ServiceEmbedder(service_settings(config, environment))
+    return ServiceEmbedder(service_model(config, environment))
 
 
 def _local_if_possible() -> Embedder | None:

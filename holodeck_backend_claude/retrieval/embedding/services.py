@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from holodeck_backend_claude.concurrency.threads import in_thread
 from holodeck_backend_claude.concurrency.together import together
-from holodeck_backend_claude.retrieval.embedding.providers import ServiceSettings
+from holodeck_backend_claude.retrieval.embedding.models import ServiceModel
 from holodeck_backend_claude.retrieval.errors import EmbeddingError
 
 if TYPE_CHECKING:
@@ -42,19 +42,19 @@ class ServiceEmbedder:
     """One embedding model of a service; it connects at the first call.
 
     Args:
-        settings: The model and how to reach it.
+        model: The model and how to reach it.
         retries: How often a request that the service refused for its own reasons is sent again.
         timeout: Seconds one request may take.
     """
 
     def __init__(
         self,
-        settings: ServiceSettings,
+        model: ServiceModel,
         *,
         retries: int = _RETRIES,
         timeout: float = _SECONDS_PER_REQUEST,
     ) -> None:
-        self._settings = settings
+        self._model = model
         self._retries = retries
         self._timeout = timeout
         self._connection: _Connection | None = None
@@ -62,12 +62,12 @@ class ServiceEmbedder:
     @property
     def fingerprint(self) -> str:
         """Provider, address, model and length of the vectors."""
-        return self._settings.fingerprint
+        return self._model.fingerprint
 
     @property
     def dimensions(self) -> int | None:
         """The length of vectors that agent.yaml asks for."""
-        return self._settings.dimensions
+        return self._model.dimensions
 
     async def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """The vectors of passages, of shape ``(len(texts), dimensions)``."""
@@ -76,7 +76,7 @@ class ServiceEmbedder:
             answers = await together(connection.embed(batch) for batch in batches)
         rows = [row for answer in answers for row in answer]
         if len({len(row) for row in rows}) > 1:
-            raise EmbeddingError(f"{self._settings.provider} sent embeddings of several lengths")
+            raise EmbeddingError(f"{self._model.provider} sent embeddings of several lengths")
         return np.array(rows, np.float32).reshape(len(rows), -1)
 
     async def embed_query(self, text: str) -> NDArray[np.float32]:
@@ -97,7 +97,7 @@ class ServiceEmbedder:
             await in_thread(_import_semantic_kernel)
         loop = asyncio.get_running_loop()
         if self._connection is None or self._connection.loop is not loop:
-            self._connection = _Connection(self._settings, self._retries, self._timeout)
+            self._connection = _Connection(self._model, self._retries, self._timeout)
         async with self._connection.in_use() as connection:
             yield connection
 
@@ -105,16 +105,16 @@ class ServiceEmbedder:
 class _Connection:
     """A client of the service, which belongs to the event loop it was made in."""
 
-    def __init__(self, settings: ServiceSettings, retries: int, timeout: float) -> None:
+    def __init__(self, model: ServiceModel, retries: int, timeout: float) -> None:
         self.loop = asyncio.get_running_loop()
-        self._settings = settings
+        self._model = model
         self._slots = asyncio.Semaphore(REQUESTS_AT_ONCE)
         self._calls = 0
         self._is_over = False
         try:
-            self._client, self._service, self._request = _open(settings, retries, timeout)
+            self._client, self._service, self._request = _open(model, retries, timeout)
         except Exception as cause:  # Semantic Kernel checks settings of its own
-            raise _failure(settings, cause) from cause
+            raise _failure(model, cause) from cause
 
     @contextlib.asynccontextmanager
     async def in_use(self) -> AsyncIterator[_Connection]:
@@ -141,16 +141,16 @@ class _Connection:
                     texts, self._request.model_copy()
                 )
             except Exception as cause:  # Semantic Kernel wraps whatever its client raises
-                raise _failure(self._settings, cause) from cause
+                raise _failure(self._model, cause) from cause
         if len(rows) != len(texts):
             raise EmbeddingError(
-                f"{self._settings.provider} sent {len(rows)} embeddings for {len(texts)} texts"
+                f"{self._model.provider} sent {len(rows)} embeddings for {len(texts)} texts"
             )
         return rows
 
 
 def _open(
-    settings: ServiceSettings, retries: int, timeout: float
+    model: ServiceModel, retries: int, timeout: float
 ) -> tuple[AsyncOpenAI, EmbeddingService, OpenAIEmbeddingPromptExecutionSettings]:
     """The client, the service around it, and what every request says."""
     from openai import AsyncAzureOpenAI, AsyncOpenAI
@@ -161,21 +161,20 @@ def _open(
     )
 
     request = OpenAIEmbeddingPromptExecutionSettings(
-        ai_model_id=settings.model, dimensions=settings.dimensions, encoding_format="float"
+        ai_model_id=model.name, dimensions=model.dimensions, encoding_format="float"
     )
     limits: dict[str, Any] = {"max_retries": retries, "timeout": timeout}
-    key, address = settings.api_key, settings.endpoint
-    if settings.api_version is None:
+    key, address = model.connection.api_key, model.connection.endpoint
+    version = model.connection.api_version
+    if version is None:
         client = AsyncOpenAI(api_key=key, base_url=address, **limits)
         service: EmbeddingService = OpenAITextEmbedding(
-            settings.model, api_key=key, async_client=client
+            model.name, api_key=key, async_client=client
         )
         return client, service, request
-    azure = AsyncAzureOpenAI(
-        api_key=key, azure_endpoint=address, api_version=settings.api_version, **limits
-    )
+    azure = AsyncAzureOpenAI(api_key=key, azure_endpoint=address, api_version=version, **limits)
     service = AzureTextEmbedding(
-        deployment_name=settings.model, api_key=key, api_version=settings.api_version,
+        deployment_name=model.name, api_key=key, api_version=version,
         async_client=azure,
     )  # fmt: skip
     return azure, service, request
@@ -200,15 +199,15 @@ def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
         yield batch
 
 
-def _failure(settings: ServiceSettings, error: BaseException) -> EmbeddingError:
+def _failure(model: ServiceModel, error: BaseException) -> EmbeddingError:
     """What went wrong, from the innermost error that tells."""
     while type(error).__module__.startswith("semantic_kernel") and error.__cause__ is not None:
         error = error.__cause__
     status = getattr(error, "status_code", None)
-    told = str(error).replace(settings.api_key, "***") or type(error).__name__
+    told = str(error).replace(model.connection.api_key, "***") or type(error).__name__
     hint = {401: "; check the key", 403: "; check the key", 404: "; check name and endpoint"}
     return EmbeddingError(
-        f"{settings.provider} at {settings.endpoint}, model {settings.model!r}: {told}"
+        f"{model.provider} at {model.connection.endpoint}, model {model.name!r}: {told}"
         f"{hint.get(status or 0, '')}",
         rejected_input=status in _REJECTED_INPUT,
     )

@@ -1,0 +1,141 @@
+"""Where a model of OpenAI's format is reached and with which key: agent.yaml, then environment.
+
+One rule for chat models and for embeddings, so that a key or address that works for one works for
+the other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from holodeck_backend_claude.contract import ConfigError
+
+if TYPE_CHECKING:
+    from holodeck_backend_claude.config import EmbeddingProviderConfig, ModelConfig
+
+Block: TypeAlias = Literal["model", "embedding_provider"]
+"""The block of agent.yaml that is meant, for the words of an error."""
+
+OPENAI_URL = "https://api.openai.com/v1"
+OLLAMA_HOST = "127.0.0.1"
+OLLAMA_PORT = 11434
+AZURE_API_VERSION = "2024-10-21"
+
+_PORT = re.compile(r":\d+$")
+_OTHERWISE = {"model": "", "embedding_provider": " The provider 'local' needs none."}
+
+
+@dataclass(frozen=True)
+class Connection:
+    """How to reach a model.
+
+    Attributes:
+        endpoint: Base URL of the API.
+        api_key: The key; never shown.
+        api_version: On Azure, the version of the API.
+    """
+
+    endpoint: str
+    api_key: str = field(repr=False)
+    api_version: str | None = None
+
+
+def find_connection(
+    config: ModelConfig | EmbeddingProviderConfig,
+    environment: Mapping[str, str],
+    *,
+    block: Block = "model",
+) -> Connection:
+    """How the model of a block is reached.
+
+    What agent.yaml says goes before the environment variables of the provider.
+
+    Args:
+        config: The block.
+        environment: The variables of the agent, see ``Agent.environment()``.
+        block: Its key in agent.yaml.
+
+    Raises:
+        ConfigError: A key or address is missing, or the provider is not known here.
+    """
+    asked = _Asked(config, environment, block)
+    match config.provider:
+        case "openai":
+            endpoint = asked.address("OPENAI_BASE_URL") or OPENAI_URL
+            return Connection(endpoint, asked.key("OPENAI_API_KEY"))
+        case "azure_openai":
+            return _azure(asked)
+        case "ollama":
+            return _ollama(asked)
+        case other:
+            raise ConfigError(
+                f"{block}.provider '{other}' has no API of OpenAI's format. Known are openai, "
+                "azure_openai and ollama, and any other server of that format as openai with "
+                f"{block}.endpoint."
+            )
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What agent.yaml says about a model, and the environment."""
+
+    config: ModelConfig | EmbeddingProviderConfig
+    environment: Mapping[str, str]
+    block: Block
+
+    def key(self, variable: str) -> str:
+        own = self.config.api_key
+        key = own.get_secret_value() if own else self.environment.get(variable, "")
+        if not key.strip():
+            raise ConfigError(
+                f"No API key for {self}. Set the environment variable {variable}, or "
+                f"{self.block}.api_key in agent.yaml.{_OTHERWISE[self.block]}"
+            )
+        return key.strip()
+
+    def address(self, variable: str) -> str | None:
+        own = self.config.endpoint
+        given = (own or self.environment.get(variable) or "").strip().rstrip("/")
+        if given and "://" not in given:
+            place = f"{self.block}.endpoint" if own else f"the environment variable {variable}"
+            raise ConfigError(
+                f"The address of {self} in {place}, {given!r}, has no scheme. Begin it with "
+                "https://, or with http:// where the key may travel unencrypted."
+            )
+        return given or None
+
+    def __str__(self) -> str:
+        return f"{self.block}.provider '{self.config.provider}'"
+
+
+def _azure(asked: _Asked) -> Connection:
+    key = asked.key("AZURE_OPENAI_API_KEY")
+    endpoint = asked.address("AZURE_OPENAI_ENDPOINT")
+    if endpoint is None:
+        raise ConfigError(
+            f"No address for {asked}. Set {asked.block}.endpoint in agent.yaml or the environment "
+            "variable AZURE_OPENAI_ENDPOINT to https://<resource>.openai.azure.com."
+        )
+    version = (
+        asked.config.api_version
+        or asked.environment.get("AZURE_OPENAI_API_VERSION")
+        or asked.environment.get("OPENAI_API_VERSION")
+        or AZURE_API_VERSION
+    )
+    return Connection(endpoint, key, version)
+
+
+def _ollama(asked: _Asked) -> Connection:
+    """Ollama asks for no key, and speaks OpenAI's format below ``/v1``."""
+    own = asked.config.api_key
+    key = own.get_secret_value() if own else "ollama"
+    given = asked.config.endpoint or asked.environment.get("OLLAMA_HOST") or OLLAMA_HOST
+    root = given.strip().rstrip("/").removesuffix("/v1")
+    if "://" not in root:  # as Ollama itself reads it: a host, with its port unless one is given
+        host, slash, path = root.partition("/")
+        port = "" if _PORT.search(host) else f":{OLLAMA_PORT}"
+        root = f"http://{host}{port}{slash}{path}"
+    return Connection(f"{root}/v1", key)
