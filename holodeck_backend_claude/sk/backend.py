@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from holodeck_backend_claude.calls import BoundTool
-from holodeck_backend_claude.contract import BackendSessionError, ExecutionResult
-from holodeck_backend_claude.sk.connection import (
-    Connection,
-    find_connection,
-    settings_without_effect,
+from holodeck_backend_claude.connections import find_connection
+from holodeck_backend_claude.contract import (
+    BackendInitError,
+    BackendSessionError,
+    ConfigError,
+    ExecutionResult,
 )
 from holodeck_backend_claude.sk.session import SKSession
 from holodeck_backend_claude.sk.settings import SETTINGS_KEY, SKSettings
 from holodeck_backend_claude.tools.open_tools import OpenTools
 
 if TYPE_CHECKING:
-    from holodeck_backend_claude.config import Agent
+    from holodeck_backend_claude.config import Agent, ModelConfig
     from holodeck_backend_claude.registry import Registry
     from holodeck_backend_claude.sk.agent import KernelAgent
     from holodeck_backend_claude.sk.service import ObservedChat
@@ -97,11 +98,8 @@ class SKBackend:
     # -------------------------------------------------------------------------------- within
 
     async def _start(self) -> None:
-        model = self._agent.model
-        connection = find_connection(model, self._agent.environment())
-        for setting in settings_without_effect(model):
-            log.warning("%s has no effect with the provider '%s'", setting, model.provider)
-        self._service = self._connect(connection)
+        self._service = self._connect()
+        _report_unused(self._agent.model)
         try:
             await self._open_tools.open()
             self._kernel_agent = self._built(
@@ -133,7 +131,11 @@ class SKBackend:
         self._sessions.add(session)
         return session
 
-    def _connect(self, connection: Connection) -> ObservedChat:
+    def _connect(self) -> ObservedChat:
+        try:
+            connection = find_connection(self._agent.model, self._agent.environment())
+        except ConfigError as cause:
+            raise BackendInitError(str(cause)) from cause
         from holodeck_backend_claude.sk.providers import chat_service
 
         return chat_service(self._agent.model, connection)
@@ -171,3 +173,11 @@ class SKBackend:
         await self._open_tools.close()
         if service is not None:
             await service.client.close()
+
+
+def _report_unused(model: ModelConfig) -> None:
+    unused = ["model.auth_provider"] if model.auth_provider is not None else []
+    if model.api_version is not None and model.provider != "azure_openai":
+        unused.append("model.api_version")
+    for setting in unused:
+        log.warning("%s has no effect with the provider '%s'", setting, model.provider)

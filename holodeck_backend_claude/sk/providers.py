@@ -7,11 +7,11 @@ import re
 from openai import AsyncAzureOpenAI, AsyncOpenAI, Timeout
 
 from holodeck_backend_claude.config import ModelConfig
+from holodeck_backend_claude.connections import Connection
 from holodeck_backend_claude.sk._imports import (
     AzureChatPromptExecutionSettings,
     OpenAIChatPromptExecutionSettings,
 )
-from holodeck_backend_claude.sk.connection import Connection
 from holodeck_backend_claude.sk.service import AzureChat, ObservedChat, OpenAIChat
 
 # The turn as a whole has the time limit; a connection that does not come about fails sooner.
@@ -29,7 +29,7 @@ def chat_service(model: ModelConfig, connection: Connection) -> ObservedChat:
             model.name,
             AsyncAzureOpenAI(
                 api_key=connection.api_key,
-                azure_endpoint=connection.endpoint or "",
+                azure_endpoint=connection.endpoint,
                 azure_deployment=model.name,
                 api_version=connection.api_version,
                 max_retries=0,

@@ -1,4 +1,4 @@
-"""Keys and addresses: where they come from, and what is said when one is missing."""
+"""The model is asked at its address with its key; a missing one fails initialization."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import logging
 
 import pytest
 
-from holodeck_backend_claude.config import Instructions, ModelConfig
+from holodeck_backend_claude.config import Instructions
 from holodeck_backend_claude.contract import BackendInitError, BackendSessionError
 from holodeck_backend_claude.sk.backend import SKBackend
-from holodeck_backend_claude.sk.connection import Connection, find_connection
 from holodeck_backend_claude.testing import ScriptedOpenAIAPI, call_tool, say
 
 from .lab import Lab, Probe
@@ -21,10 +20,6 @@ VARIABLES = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "AZURE_OPENAI_API_KEY", "OLLAM
 def _no_keys_of_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in VARIABLES:
         monkeypatch.delenv(variable, raising=False)
-
-
-def model(provider: str = "openai", **fields: object) -> ModelConfig:
-    return ModelConfig.model_validate({"provider": provider, "name": "m", **fields})
 
 
 async def test_a_missing_key_is_refused_before_anything_opens(lab: Lab) -> None:
@@ -43,46 +38,10 @@ async def test_the_key_and_address_of_the_environment_are_used(
     assert (await backend.invoke_once("Hi")).response == "Hi."
 
 
-def test_agent_yaml_goes_before_the_environment() -> None:
-    environment = {"OPENAI_API_KEY": "theirs", "OPENAI_BASE_URL": "http://theirs/v1"}
-    found = find_connection(model(api_key="mine", endpoint="http://mine/v1"), environment)
-    assert found == Connection("mine", "http://mine/v1")
-
-
-def test_a_connection_does_not_show_its_key() -> None:
-    assert "mine" not in repr(find_connection(model(api_key="mine"), {}))
-
-
-@pytest.mark.parametrize(
-    ("fields", "said"),
-    [
-        ({}, "AZURE_OPENAI_API_KEY"),
-        ({"api_key": "k"}, "AZURE_OPENAI_ENDPOINT"),
-        ({"api_key": "k", "endpoint": "https://x"}, "AZURE_OPENAI_API_VERSION"),
-    ],
-)
-def test_azure_says_what_it_still_needs(fields: dict[str, str], said: str) -> None:
-    with pytest.raises(BackendInitError, match=said):
-        find_connection(model("azure_openai", **fields), {})
-
-
-@pytest.mark.parametrize(
-    ("given", "reached"),
-    [
-        ({}, "http://127.0.0.1:11434/v1"),
-        ({"endpoint": "http://box:1234"}, "http://box:1234/v1"),
-        ({"endpoint": "http://box:1234/v1"}, "http://box:1234/v1"),
-        ({"endpoint": "https://box/ollama/v1"}, "https://box/ollama/v1"),
-    ],
-)
-def test_ollama_needs_no_key_and_no_path(given: dict[str, str], reached: str) -> None:
-    assert find_connection(model("ollama", **given), {}).endpoint == reached
-    assert find_connection(model("ollama"), {"OLLAMA_HOST": "box:1"}).endpoint == "http://box:1/v1"
-
-
-def test_another_provider_is_refused_with_those_that_work() -> None:
+async def test_a_provider_of_another_format_is_refused_with_those_that_work(lab: Lab) -> None:
+    backend = SKBackend(lab.agent(None, model={"provider": "anthropic"}), lab.registry())
     with pytest.raises(BackendInitError, match=r"anthropic.*openai, azure_openai and ollama"):
-        find_connection(model("anthropic"), {})
+        await backend.initialize()
 
 
 class AzureAPI(ScriptedOpenAIAPI):
