@@ -30,7 +30,9 @@ _AFTER_COLON = (
 
 # Each pattern keeps its groups `before` and `after`, where it has them, and masks the rest. What
 # precedes the end of a match is bounded, so that no text takes more than linear time.
-_PATTERNS = tuple(
+
+# What no text says by chance.
+_FORMS = tuple(
     re.compile(pattern, flags)
     for pattern, flags in (
         # private keys, whole
@@ -45,36 +47,60 @@ _PATTERNS = tuple(
         (r"\bAIza[0-9A-Za-z_-]{20,}", 0),
         (r"\b(?:hf|npm|pypi|gsk|pat)[_-][A-Za-z0-9]{20,}", 0),
         (r"\beyJ[A-Za-z0-9_-]{8,1000}\.[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]*", 0),
-        # headers
-        (r"(?P<before>\b(?:Bearer|Basic)\s+)[A-Za-z0-9._~+/=-]{8,}", re.I),
         # scheme://user:password@host; a password may hold an @ or a /, so up to the last @
         (
             r"(?P<before>\b[a-z][a-z0-9+.-]{0,30}://[^\s:/@]{0,200}:)[^\s\"']{1,500}(?P<after>@)",
             re.I,
         ),
-        # name=value, name: value and "name": "value"; the name may end a longer one
-        (_AFTER_SURE_NAME, re.I),
-        (_ASSIGNED, re.I),
-        (_AFTER_COLON, re.I),
     )
 )
 
-_SECRET_VARIABLE = re.compile(r"(?:^|_)(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$")
+# What stands after a word that announces a secret; it may also be an ordinary word.
+_ANNOUNCED = tuple(
+    re.compile(pattern, re.I)
+    for pattern in (
+        # headers
+        r"(?P<before>\b(?:Bearer|Basic)\s+)[A-Za-z0-9._~+/=-]{8,}",
+        # name=value, name: value and "name": "value"; the name may end a longer one
+        _AFTER_SURE_NAME,
+        _ASSIGNED,
+        _AFTER_COLON,
+    )
+)
+
+# Of a variable or of a key in a file; the middle part forgives a slip ("api_kye").
+_SECRET_NAME = re.compile(
+    r"(?:^|[_.-])(?:key|token|secret|password|passwd|pwd|passphrase|credentials?|authorization"
+    r"|headers)$"
+    r"|^api_?k[eys]{0,3}$"
+    r"|connection_string",
+    re.IGNORECASE,
+)
+_WORKING_FOLDER = "PWD"  # of every process on POSIX
 _SHORTEST_VALUE = 8
 _remembered: set[str] = set()
 
 
 def mask_secrets(text: str) -> str:
-    """Return the text with everything that looks like a secret replaced by ``[secret]``.
+    """The text of a stranger with everything that looks like a secret replaced by ``[secret]``.
 
     Masked are the known forms of keys, tokens and passwords, the values of environment variables
     whose name says that they are secret, and what :func:`remember_secrets` was told. If masking
     fails, nothing of the text is returned.
     """
-    try:
-        return _mask(text)
-    except Exception:  # noqa: BLE001 - an unchecked text must not get out, whatever went wrong
-        return WITHHELD
+    return _masked(text, (*_FORMS, *_ANNOUNCED))
+
+
+def mask_known_secrets(text: str, *, also: Iterable[str] = ()) -> str:
+    """A text of our own, with only what is certainly a secret replaced by ``[secret]``.
+
+    It may well say ``api_key: 'openai' needs one``, in which the word after the name is none.
+
+    Args:
+        text: The text.
+        also: Values to mask that need not be remembered.
+    """
+    return _masked(text, _FORMS, also)
 
 
 def remember_secrets(values: Iterable[str]) -> None:
@@ -83,15 +109,18 @@ def remember_secrets(values: Iterable[str]) -> None:
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether a variable of this name holds a secret, e.g. ``OPENAI_API_KEY``."""
-    return _SECRET_VARIABLE.search(name.upper()) is not None
+    """Whether what has this name holds a secret: a variable, or a key in a file."""
+    return name != _WORKING_FOLDER and _SECRET_NAME.search(name) is not None
 
 
-def _mask(text: str) -> str:
-    for value in _secret_values():
-        text = text.replace(value, MASK)
-    for pattern in _PATTERNS:
-        text = pattern.sub(_replacement, text)
+def _masked(text: str, patterns: Iterable[re.Pattern[str]], also: Iterable[str] = ()) -> str:
+    try:
+        for value in _secret_values(also):
+            text = text.replace(value, MASK)
+        for pattern in patterns:
+            text = pattern.sub(_replacement, text)
+    except Exception:  # noqa: BLE001 - an unchecked text must not get out, whatever went wrong
+        return WITHHELD
     return text
 
 
@@ -100,11 +129,12 @@ def _replacement(match: re.Match[str]) -> str:
     return f"{groups.get('before') or ''}{MASK}{groups.get('after') or ''}"
 
 
-def _secret_values() -> list[str]:
+def _secret_values(also: Iterable[str]) -> list[str]:
     """The known values, the longest first: one may be a part of another."""
     values = {
         value
         for name, value in os.environ.items()
         if len(value) >= _SHORTEST_VALUE and is_secret_name(name)
     }
-    return sorted(values | _remembered, key=len, reverse=True)
+    values |= _remembered | {value for value in also if value}
+    return sorted(values, key=len, reverse=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holodeck_backend_claude.contract import HoloDeckError
-from holodeck_backend_claude.redaction import mask_secrets
+from holodeck_backend_claude.redaction import mask_known_secrets, mask_secrets
 
 
 class CallRefusedError(HoloDeckError):
@@ -15,7 +15,7 @@ def error_text(error: BaseException) -> str:
 
     ``str(error)`` alone is empty for ``TimeoutError()`` and says nothing for ``KeyError('id')``.
     """
-    return mask_secrets(_describe(error))
+    return _masked(_describe(error), error)
 
 
 def cause_text(error: BaseException) -> str:
@@ -24,8 +24,13 @@ def cause_text(error: BaseException) -> str:
     The errors of this package are written for the user and need no type before them.
     """
     if isinstance(error, HoloDeckError) and _message(error):
-        return mask_secrets(_message(error))
+        return _masked(_message(error), error)
     return error_text(error)
+
+
+def _masked(text: str, error: BaseException) -> str:
+    """Our own errors mask what they quote, and "api_key: 'openai' needs one" quotes no key."""
+    return mask_known_secrets(text) if isinstance(error, HoloDeckError) else mask_secrets(text)
 
 
 def _describe(error: BaseException) -> str:

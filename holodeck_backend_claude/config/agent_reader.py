@@ -18,8 +18,8 @@ from holodeck_backend_claude.config.problems import DataPath, Findings
 from holodeck_backend_claude.config.pydantic_words import Wording, explain
 from holodeck_backend_claude.config.yaml.nodes import Node
 from holodeck_backend_claude.config.yaml.source import Source
+from holodeck_backend_claude.redaction import mask_known_secrets
 
-MASK = "********"
 _SHORTEST_SECRET = 6  # shorter texts are left: masking them would garble the words around
 
 M = TypeVar("M", bound=BaseModel)
@@ -136,9 +136,7 @@ class Reading:
         for value, name in sorted(self.variables.used.items(), key=lambda item: -len(item[0])):
             if len(value) >= _SHORTEST_SECRET:
                 text = text.replace(value, f"${{{name}}}")
-        for secret in sorted(self.secrets, key=len, reverse=True):
-            text = text.replace(secret, MASK)
-        return text
+        return mask_known_secrets(text, also=self.secrets)
 
 
 def secret_texts(data: Any, model: type[BaseModel] | None, path: DataPath = ()) -> set[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any, TypeAlias, get_args
 
@@ -10,14 +9,9 @@ from pydantic import BaseModel, SecretBytes, SecretStr
 from pydantic.fields import FieldInfo
 
 from holodeck_backend_claude.config.problems import DataPath
+from holodeck_backend_claude.redaction import is_secret_name
 
 Annotation: TypeAlias = Any
-
-_SECRET_NAME = re.compile(
-    r"(?:^|[_-])(?:key|token|secret|password|passwd|pwd|credentials?|authorization|headers)$"
-    r"|^api_?k|connection_string",
-    re.IGNORECASE,
-)
 
 
 def keys_at(model: type[BaseModel], path: DataPath) -> list[str]:
@@ -44,7 +38,7 @@ def required_at(model: type[BaseModel], path: DataPath) -> list[str]:
 
 def is_secret(model: type[BaseModel] | None, path: DataPath) -> bool:
     """Whether the value at ``path`` is, or by its name may be, a secret."""
-    if any(isinstance(step, str) and _SECRET_NAME.search(step) for step in path):
+    if any(isinstance(step, str) and is_secret_name(step) for step in path):
         return True
     if model is None:
         return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from holodeck_backend_claude import redaction
-from holodeck_backend_claude.redaction import mask_secrets
+from holodeck_backend_claude.redaction import is_secret_name, mask_known_secrets, mask_secrets
 
 MASK = redaction.MASK
 
@@ -87,8 +87,61 @@ def test_values_that_were_remembered_are_masked(monkeypatch: pytest.MonkeyPatch)
     assert mask_secrets("plain-looking and short") == f"{MASK} and short"
 
 
+class TestTextsOfOurOwn:
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "embedding_provider.api_key: 'openai' needs a key",
+            "Set password: something, or token=something, in agent.yaml",
+            "Basic authentication is not supported",
+        ],
+    )
+    def test_keep_the_words_that_a_stranger_s_text_would_lose(self, text: str) -> None:
+        assert MASK in mask_secrets(text)
+        assert mask_known_secrets(text) == text
+
+    def test_lose_known_values_and_keys_of_a_known_form(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("AZURE_SEARCH_KEY", "0f1e2d3c4b5a")
+        text = "refused 0f1e2d3c4b5a, sk-proj-abcdefgh12345678, redis://:hunter2@h and pass-7"
+        told = mask_known_secrets(text, also=["pass-7", ""])
+        assert told == f"refused {MASK}, {MASK}, redis://:{MASK}@h and {MASK}"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "OPENAI_API_KEY", "GITHUB_TOKEN", "CLIENT_SECRET", "DB_PASSWORD", "DB_PASSWD", "DB_PWD",
+        "GOOGLE_CREDENTIALS", "OTEL_EXPORTER_OTLP_HEADERS", "AZURE_CONNECTION_STRING",
+        "api_key", "api_kye", "apiKey", "x-api-key", "password", "pwd", "token", "credential",
+        "Authorization", "headers", "connection_string", "ssh_passphrase",
+    ],
+)  # fmt: skip
+def test_names_of_variables_and_settings_that_hold_secrets(name: str) -> None:
+    assert is_secret_name(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "PWD",
+        "OLDPWD",
+        "MONKEY",
+        "KEYBOARD",
+        "max_tokens",
+        "tokenizer",
+        "API_KIND",
+        "header",
+        "PATH",
+    ],
+)
+def test_names_of_variables_and_settings_that_hold_none(name: str) -> None:
+    assert not is_secret_name(name)
+
+
 def test_if_masking_fails_nothing_of_the_text_gets_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(redaction, "_PATTERNS", (None,))
+    monkeypatch.setattr(redaction, "_FORMS", (None,))
     assert mask_secrets("password=hunter2") == redaction.WITHHELD
 
 

@@ -31,7 +31,7 @@ from holodeck_backend_claude.testing import (
     hashed_words,
 )
 
-KEY = "sk-test-secret"
+KEY = "a-key-without-a-known-form"
 
 
 class Api:
@@ -202,11 +202,12 @@ async def test_a_refusal_that_does_not_pass_is_an_error_after_the_retries(api: A
 async def test_a_wrong_key_is_an_error_at_once_that_does_not_tell_it(
     api: Api, embedder: ServiceEmbedder
 ) -> None:
-    api.refusals = [fail(401, f"Incorrect API key provided: {KEY}")]
+    api.refusals = [fail(401, f"There is no {KEY} here")]
     with pytest.raises(EmbeddingError, match="check the key") as failure:
         await embedder.embed_query("text")
     assert len(api.paths) == 1
     assert KEY not in str(failure.value)
+    assert "[secret]" in str(failure.value)
     assert not failure.value.rejected_input
 
 

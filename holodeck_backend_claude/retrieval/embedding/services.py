@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from holodeck_backend_claude.concurrency.threads import in_thread
 from holodeck_backend_claude.concurrency.together import together
+from holodeck_backend_claude.redaction import mask_secrets, remember_secrets
 from holodeck_backend_claude.retrieval.embedding.models import ServiceModel
 from holodeck_backend_claude.retrieval.errors import EmbeddingError
 
@@ -54,6 +55,7 @@ class ServiceEmbedder:
         retries: int = _RETRIES,
         timeout: float = _SECONDS_PER_REQUEST,
     ) -> None:
+        remember_secrets([model.connection.api_key])
         self._model = model
         self._retries = retries
         self._timeout = timeout
@@ -204,7 +206,7 @@ def _failure(model: ServiceModel, error: BaseException) -> EmbeddingError:
     while type(error).__module__.startswith("semantic_kernel") and error.__cause__ is not None:
         error = error.__cause__
     status = getattr(error, "status_code", None)
-    told = str(error).replace(model.connection.api_key, "***") or type(error).__name__
+    told = mask_secrets(str(error)) or type(error).__name__
     hint = {401: "; check the key", 403: "; check the key", 404: "; check name and endpoint"}
     return EmbeddingError(
         f"{model.provider} at {model.connection.endpoint}, model {model.name!r}: {told}"
