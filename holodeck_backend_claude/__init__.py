@@ -56,6 +56,7 @@ if TYPE_CHECKING:  # for type checkers and editors, the same names as in the tab
     from holodeck_backend_claude.plugins import load_plugins
     from holodeck_backend_claude.retrieval.results import SearchResult
     from holodeck_backend_claude.selector import BackendSelector
+    from holodeck_backend_claude.sessions import StreamedSession
     from holodeck_backend_claude.sk.backend import SKBackend
     from holodeck_backend_claude.sk.session import SKSession
     from holodeck_backend_claude.tools.vectorstore import VectorStoreTool
@@ -101,6 +102,7 @@ _NAMES = {
     "plugins": ("load_plugins",),
     "retrieval.results": ("SearchResult",),
     "selector": ("BackendSelector",),
+    "sessions": ("StreamedSession",),
     "sk.backend": ("SKBackend",),
     "sk.session": ("SKSession",),
     "tools.vectorstore": ("VectorStoreTool",),
@@ -130,6 +132,7 @@ __all__ = [
     "SKBackend",
     "SKSession",
     "SearchResult",
+    "StreamedSession",
     "TextContent",
     "TextDelta",
     "ThinkingDelta",

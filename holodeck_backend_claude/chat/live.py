@@ -7,7 +7,7 @@ own thread, where one task opens it, runs the turns one by one, and closes it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
@@ -19,9 +19,9 @@ from holodeck_backend_claude.contract import (
     AgentSession,
     BackendSessionError,
     ExecutionResult,
-    TurnEnd,
     TurnEvent,
 )
+from holodeck_backend_claude.sessions import read_turn
 
 
 class TurnStoppedError(BackendSessionError):
@@ -113,7 +113,9 @@ class LiveSession:
         async with self._opening() as session:
             self._ready.set_result(None)
             while (request := await self._inbox.get()) is not None:
-                self._turn = asyncio.create_task(_turn(session, request))
+                self._turn = asyncio.create_task(
+                    read_turn(session.stream(request.message), request.show)
+                )
                 await asyncio.wait({self._turn})
                 _pass_on(self._turn, request.done)
                 self._turn = None
@@ -141,19 +143,6 @@ class LiveSession:
             request = self._inbox.get_nowait()
             if request is not None:
                 request.done.set_exception(BackendSessionError("the session has ended"))
-
-
-async def _turn(session: AgentSession, request: _Request) -> ExecutionResult:
-    events = session.stream(request.message)
-    try:
-        async for event in events:
-            request.show(event)
-            if isinstance(event, TurnEnd):
-                return event.result
-    finally:
-        if isinstance(events, AsyncGenerator):
-            await events.aclose()  # leaving a stream early stops its turn
-    raise BackendSessionError("the turn ended without a result")
 
 
 def _pass_on(turn: asyncio.Task[ExecutionResult], done: Future[ExecutionResult]) -> None:

@@ -21,11 +21,11 @@ from holodeck_backend_claude.claude.turn import Turn
 from holodeck_backend_claude.contract import (
     BackendSessionError,
     ExecutionResult,
-    TextDelta,
     ToolResult,
     TurnEnd,
     TurnEvent,
 )
+from holodeck_backend_claude.sessions import StreamedSession, TurnEvents
 
 if TYPE_CHECKING:
     from holodeck_backend_claude.calls import BoundTool
@@ -34,11 +34,11 @@ log = logging.getLogger(__name__)
 
 
 class _Request:
-    """One turn somebody asked for: the message, and the queue its events go to."""
+    """One turn somebody asked for: the message, and where its events go."""
 
     def __init__(self, message: str) -> None:
         self.message = message
-        self.events: asyncio.Queue[TurnEvent] = asyncio.Queue()
+        self.events = TurnEvents()
         self.sent = False
         self.stopped_by: str | None = None
         self.detail: str | None = None
@@ -66,7 +66,7 @@ class _Request:
             self._limit.reschedule(asyncio.get_running_loop().time())
 
 
-class ClaudeSession:
+class ClaudeSession(StreamedSession):
     """See :class:`~holodeck_backend_claude.contract.AgentSession`.
 
     Args:
@@ -117,33 +117,17 @@ class ClaudeSession:
 
     # ---------------------------------------------------------------------- for the caller
 
-    async def send(self, message: str) -> ExecutionResult:
-        """Run one turn; see the contract."""
-        return outcomes.check_turn(await self.run_turn(message))
-
-    async def send_streaming(self, message: str) -> AsyncGenerator[str, None]:
-        """Run one turn, yielding text deltas; see the contract."""
-        async with contextlib.aclosing(self._events(message)) as events:
-            async for event in events:
-                match event:
-                    case TextDelta(text=text):
-                        yield text
-                    case TurnEnd(result=result):
-                        outcomes.check_turn(result)
-
     async def stream(self, message: str) -> AsyncGenerator[TurnEvent, None]:
         """Run one turn, yielding typed events; see the contract."""
-        async with contextlib.aclosing(self._events(message)) as events:
-            async for event in events:
+        if self._ended_by is not None:
+            raise BackendSessionError(f"the session cannot take a message: {self._ended_by}")
+        request = _Request(message)
+        self._inbox.put_nowait(request)
+        try:
+            async for event in request.events:
                 yield event
-
-    async def run_turn(self, message: str) -> ExecutionResult:
-        """Run one turn and return its result, a failed one too."""
-        async with contextlib.aclosing(self._events(message)) as events:
-            async for event in events:
-                if isinstance(event, TurnEnd):
-                    return event.result
-        raise BackendSessionError("the turn ended without a result")
+        finally:
+            request.stop(outcomes.INTERRUPTED)
 
     async def close(self) -> None:
         """Stop what runs, end the process, remove its files; may be called twice."""
@@ -160,20 +144,6 @@ class ClaudeSession:
             # each step of the owner is bounded; a caller who is cancelled while it waits here
             # does not stop the owner from ending the process
             await asyncio.wait({self._owner})
-
-    async def _events(self, message: str) -> AsyncGenerator[TurnEvent, None]:
-        if self._ended_by is not None:
-            raise BackendSessionError(f"the session cannot take a message: {self._ended_by}")
-        request = _Request(message)
-        self._inbox.put_nowait(request)
-        try:
-            while True:
-                event = await request.events.get()
-                yield event
-                if isinstance(event, TurnEnd):
-                    return
-        finally:
-            request.stop(outcomes.INTERRUPTED)
 
     # ----------------------------------------------------------------------- in the owner task
 
@@ -217,7 +187,7 @@ class ClaudeSession:
         finally:
             self._current = None
         result = turn.result(stopped_by=request.stopped_by, detail=request.detail)
-        request.events.put_nowait(TurnEnd(result))
+        request.events.put(TurnEnd(result))
         await self._settle(client, turn, request)
         self._cost = turn.cost_after
 
@@ -225,7 +195,7 @@ class ClaudeSession:
         async for message in client.receive():
             self.session_id = getattr(message, "session_id", None) or self.session_id
             for event in turn.feed(message):
-                request.events.put_nowait(event)
+                request.events.put(event)
             if turn.rejected_credential:  # the process would try ten times, as if it were busy
                 request.stop(outcomes.UNAUTHENTICATED, "the API refused the credential")
                 return
@@ -270,5 +240,5 @@ class ClaudeSession:
             if request is not None:
                 result = ExecutionResult(response="", num_turns=0)
                 ended = outcomes.failed(result, outcomes.INTERRUPTED, self._ended_by)
-                request.events.put_nowait(TurnEnd(ended))
+                request.events.put(TurnEnd(ended))
         self._on_close(self)

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing
 from typing import TYPE_CHECKING
 
 from holodeck_backend_claude import outcomes
 from holodeck_backend_claude.concurrency.tasks import end_task, wait_out
-from holodeck_backend_claude.contract import (
-    BackendSessionError,
-    ExecutionResult,
-    TextDelta,
-    TurnEnd,
-    TurnEvent,
-)
+from holodeck_backend_claude.contract import BackendSessionError, TurnEvent
+from holodeck_backend_claude.sessions import StreamedSession, TurnEvents
 from holodeck_backend_claude.sk.failures import TurnFailedError
 from holodeck_backend_claude.sk.turn import Turn
 
@@ -26,7 +20,7 @@ CLOSE_SECONDS = 5.0
 """How long a running turn may take to stop."""
 
 
-class SKSession:
+class SKSession(StreamedSession):
     """See :class:`~holodeck_backend_claude.contract.AgentSession`.
 
     Whoever asks for a turn reads its events from a queue. Leaving a stream early and cancelling
@@ -58,50 +52,25 @@ class SKSession:
         self._running: set[asyncio.Task[None]] = set()
         self._closed = False
 
-    async def send(self, message: str) -> ExecutionResult:
-        """Run one turn; see the contract."""
-        return outcomes.check_turn(await self.run_turn(message))
-
-    async def send_streaming(self, message: str) -> AsyncGenerator[str, None]:
-        """Run one turn, yielding text deltas; see the contract."""
-        async with aclosing(self.stream(message)) as events:
-            async for event in events:
-                match event:
-                    case TextDelta(text=text):
-                        yield text
-                    case TurnEnd(result=result):
-                        outcomes.check_turn(result)
-
-    async def run_turn(self, message: str) -> ExecutionResult:
-        """Run one turn and return its result, a failed one too."""
-        async with aclosing(self.stream(message)) as events:
-            async for event in events:
-                if isinstance(event, TurnEnd):
-                    return event.result
-        raise BackendSessionError("the turn ended without a result")
-
     async def stream(self, message: str) -> AsyncGenerator[TurnEvent, None]:
         """Run one turn, yielding typed events; see the contract."""
         if self._closed:
             raise BackendSessionError(
                 "the session is closed; begin another with backend.create_session()"
             )
-        events: asyncio.Queue[TurnEvent] = asyncio.Queue()
+        events = TurnEvents()
         turn = Turn(
             message,
             session_id=self.session_id,
             max_turns=self._max_turns,
-            report=events.put_nowait,
+            report=events.put,
         )
         task = asyncio.create_task(self._run(turn), name=f"turn of {self.session_id}")
         self._running.add(task)
         task.add_done_callback(self._running.discard)
         try:
-            while True:
-                event = await events.get()
+            async for event in events:
                 yield event
-                if isinstance(event, TurnEnd):
-                    return
         finally:
             await end_task(task, label=task.get_name(), grace=CLOSE_SECONDS)
 

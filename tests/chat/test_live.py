@@ -19,21 +19,16 @@ from holodeck_backend_claude.contract import (
     TurnEnd,
     TurnEvent,
 )
+from holodeck_backend_claude.sessions import StreamedSession
 
 
-class Session:
+class Session(StreamedSession):
     """Records in which task it was opened, used and closed."""
 
     def __init__(self) -> None:
         self.owners: list[asyncio.Task[object] | None] = []
         self.hanging = threading.Event()
         self.stopped = False
-
-    async def send(self, message: str) -> ExecutionResult:
-        raise NotImplementedError
-
-    def send_streaming(self, message: str) -> AsyncIterator[str]:
-        raise NotImplementedError
 
     async def stream(self, message: str) -> AsyncIterator[TurnEvent]:
         if message == "die":

@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, SecretStr
 
+from holodeck_backend_claude import StreamedSession
 from holodeck_backend_claude.contract import (
     BackendInitError,
     BackendSessionError,
@@ -79,16 +80,10 @@ def failure() -> ExecutionResult:
     )
 
 
-class EchoSession:
+class EchoSession(StreamedSession):
     def __init__(self, backend: EchoBackend) -> None:
         self.backend = backend
         self.turns = 0
-
-    async def send(self, message: str) -> ExecutionResult:
-        raise NotImplementedError
-
-    def send_streaming(self, message: str) -> AsyncIterator[str]:
-        raise NotImplementedError
 
     async def stream(self, message: str) -> AsyncIterator[TurnEvent]:
         self.turns += 1

@@ -80,7 +80,7 @@ def test_no_backend_may_take_a_key_that_the_core_reads() -> None:
     assert set(FILE_KEYS) == AGENT_KEYS
 
 
-def test_the_tool_type_of_the_tutorial_passes_its_own_test(tmp_path: Path) -> None:
+def test_the_tool_type_and_the_backend_of_the_page_pass_their_own_tests(tmp_path: Path) -> None:
     page = DOCS / "plugins" / "index.md"
     for language in ("toml", "python", "yaml"):
         for title, text in blocks(page, language):

@@ -7,9 +7,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from holodeck_backend_claude import ExecutionResult
+from holodeck_backend_claude import ExecutionResult, StreamedSession, TextDelta, TurnEnd, TurnEvent
 from holodeck_backend_claude.config import Agent
-from holodeck_backend_claude.contract import TextDelta, TurnEnd, TurnEvent
 from holodeck_backend_claude.registry import Registry
 from holodeck_backend_claude.tools.open_tools import OpenTools
 
@@ -51,23 +50,15 @@ class AllTools:
         raise NotImplementedError(prompt)
 
 
-class Session:
+class Session(StreamedSession):
     """A conversation that remembers nothing."""
 
     def __init__(self, backend: AllTools) -> None:
         self._backend = backend
 
-    async def send(self, message: str) -> ExecutionResult:
-        """One turn."""
-        return await self._backend.invoke_once(message)
-
-    async def send_streaming(self, message: str) -> AsyncIterator[str]:
-        """One turn, in one piece."""
-        yield (await self.send(message)).response
-
     async def stream(self, message: str) -> AsyncIterator[TurnEvent]:
         """One turn as events."""
-        result = await self.send(message)
+        result = await self._backend.invoke_once(message)
         yield TextDelta(result.response)
         yield TurnEnd(result)
 
