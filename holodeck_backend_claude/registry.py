@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 
@@ -69,6 +69,25 @@ class Absent:
         return f"{subject} failed: {self.cause}"
 
 
+@dataclass(frozen=True)
+class BackendChoice:
+    """Which backend runs an agent, or what is missing for it.
+
+    Attributes:
+        kind: What decides: the ``backend`` that is named, or the ``provider`` of the model.
+        name: The name that was asked for.
+        provided: The backend; None where no loaded plugin brings it.
+        known: The names of that kind there are, sorted.
+        absent: The left-out plugin that would bring it, where that is known.
+    """
+
+    kind: Literal["backend", "provider"]
+    name: str
+    provided: Provided[BackendType] | None
+    known: tuple[str, ...]
+    absent: Absent | None
+
+
 @dataclass
 class Registry:
     """The backends and tool types of this process.
@@ -125,6 +144,21 @@ class Registry:
             if provided.value.settings_key and provided.value.settings:
                 yield provided.value.settings_key, _load(provided, provided.value.settings)
 
+    def choose(self, backend: str | None, provider: str) -> BackendChoice:
+        """The backend that runs an agent: the one that is named, else that of the provider.
+
+        No other takes the place of one that is missing.
+
+        Args:
+            backend: What the agent or the command line names.
+            provider: The agent's ``model.provider``.
+        """
+        if backend is not None:
+            found = self.backends.get(backend)
+            return self._choice("backend", backend, found, self.backends)
+        providers = {p for each in self.backends.values() for p in each.value.providers}
+        return self._choice("provider", provider, self.backend_for(provider), providers)
+
     def backend_for(self, provider: str) -> Provided[BackendType] | None:
         """The backend that runs ``model.provider: <provider>`` by default, or None."""
         for provided in self.backends.values():
@@ -140,6 +174,16 @@ class Registry:
     def unread(self) -> tuple[Absent, ...]:
         """The left-out plugins of which nothing is known, so that they may have what is missing."""
         return tuple(absent for absent in self.absent if not absent.names)
+
+    def _choice(
+        self,
+        kind: Literal["backend", "provider"],
+        name: str,
+        provided: Provided[BackendType] | None,
+        known: Iterable[str],
+    ) -> BackendChoice:
+        absent = None if provided else self.why_absent(kind, name)
+        return BackendChoice(kind, name, provided, tuple(sorted(known)), absent)
 
 
 def _load(provided: Provided[Any], reference: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from holodeck_backend_claude.contract import AgentBackend, HoloDeckError, PluginError
 from holodeck_backend_claude.import_strings import resolve
-from holodeck_backend_claude.registry import Absent, NameKind, Provided, Registry
+from holodeck_backend_claude.registry import Absent, BackendChoice, Provided, Registry
 
 if TYPE_CHECKING:
     from holodeck_backend_claude.config import Agent
@@ -46,14 +46,10 @@ class BackendSelector:
 
 
 def _chosen(agent: Agent, registry: Registry) -> Provided[BackendType]:
-    if agent.backend is not None:
-        if agent.backend in registry.backends:
-            return registry.backends[agent.backend]
-        raise _refusal(agent, registry, "backend", agent.backend)
-    provided = registry.backend_for(agent.model.provider)
-    if provided is None:
-        raise _refusal(agent, registry, "provider", agent.model.provider)
-    return provided
+    choice = registry.choose(agent.backend, agent.model.provider)
+    if choice.provided is None:
+        raise PluginError(_refusal(agent, registry, choice))
+    return choice.provided
 
 
 def _made(provided: Provided[BackendType], agent: Agent, registry: Registry) -> AgentBackend:
@@ -76,15 +72,15 @@ def _made(provided: Provided[BackendType], agent: Agent, registry: Registry) -> 
     return backend
 
 
-def _refusal(agent: Agent, registry: Registry, kind: NameKind, name: str) -> PluginError:
-    wanted = {
-        "backend": f"the agent {agent.name!r} asks for the backend {name!r}",
-        "provider": f"the agent {agent.name!r} has a model of the provider {name!r}",
-    }[kind]
-    absent = registry.why_absent(kind, name)
-    if absent is not None:
-        return PluginError(f"{wanted}, but {absent}. {_way_back(absent)}")
-    lines = [f"{wanted}, but no installed plugin runs it; known: {_known(kind, registry)}."]
+def _refusal(agent: Agent, registry: Registry, missing: BackendChoice) -> str:
+    if missing.kind == "backend":
+        wanted = f"the agent {agent.name!r} asks for the backend {missing.name!r}"
+    else:
+        wanted = f"the agent {agent.name!r} has a model of the provider {missing.name!r}"
+    if missing.absent is not None:
+        return f"{wanted}, but {missing.absent}. {_way_back(missing.absent)}"
+    known = ", ".join(missing.known) or "none"
+    lines = [f"{wanted}, but no installed plugin runs it; known: {known}."]
     if registry.unread:
         lines.append("One of the plugins that are left out may:")
         lines += [f"  {absent}" for absent in registry.unread]
@@ -93,7 +89,7 @@ def _refusal(agent: Agent, registry: Registry, kind: NameKind, name: str) -> Plu
             "Correct the name, or pip install the distribution that provides it; "
             "'holodeck-claude plugins' lists what is installed."
         )
-    return PluginError("\n".join(lines))
+    return "\n".join(lines)
 
 
 def _way_back(absent: Absent) -> str:
@@ -103,11 +99,3 @@ def _way_back(absent: Absent) -> str:
         f"Mend that, or reinstall {absent.origin.distribution}; 'holodeck-claude plugins' shows "
         "whether it loads. No other backend takes its place."
     )
-
-
-def _known(kind: NameKind, registry: Registry) -> str:
-    if kind == "backend":
-        names = sorted(registry.backends)
-    else:
-        names = sorted({p for each in registry.backends.values() for p in each.value.providers})
-    return ", ".join(names) or "none"

@@ -51,12 +51,14 @@ def _backend(agent: Agent, registry: Registry) -> Provided[BackendType]:
     """The agent's backend, if it is one of ours: others may reach their models as they please."""
     from holodeck_backend_claude.plugins import OWN_DISTRIBUTION
 
-    if agent.backend is not None:
-        provided = registry.backends.get(agent.backend)
-    else:
-        provided = registry.backend_for(agent.model.provider)
+    choice = registry.choose(agent.backend, agent.model.provider)
+    provided = choice.provided
     if provided is None:
-        raise ConfigError(f"no loaded plugin runs the agent {agent.name!r}")
+        why = choice.absent or f"known: {', '.join(choice.known) or 'none'}"
+        raise ConfigError(
+            f"no loaded plugin brings the {choice.kind} {choice.name!r} of the agent "
+            f"{agent.name!r}; {why}"
+        )
     if provided.origin.distribution != OWN_DISTRIBUTION:
         raise ConfigError(
             f"--offline cannot run the backend {provided.value.name!r} of {provided.origin}: "

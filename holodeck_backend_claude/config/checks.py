@@ -9,7 +9,7 @@ from holodeck_backend_claude.config.problems import DataPath, did_you_mean, list
 from holodeck_backend_claude.config.root_keys import from_plugins, settings_backends
 
 if TYPE_CHECKING:
-    from holodeck_backend_claude.registry import NameKind, Registry
+    from holodeck_backend_claude.registry import BackendChoice, Registry
 
 
 def check_tool_names(reading: Reading) -> None:
@@ -54,17 +54,14 @@ def check_backend(reading: Reading, registry: Registry, override: str | None = N
 
 
 def _chosen(reading: Reading, registry: Registry) -> str | None:
-    backend = _text(reading, ("backend",))
-    if backend:
-        if backend in registry.backends:
-            return backend
-        _unknown(reading, registry, "backend", backend)
+    backend, provider = _text(reading, ("backend",)), _text(reading, ("model", "provider"))
+    if not backend and not provider:
         return None
-    provider = _text(reading, ("model", "provider"))
-    found = registry.backend_for(provider) if provider else None
-    if provider and not found:
-        _unknown(reading, registry, "provider", provider)
-    return found.value.name if found else None
+    choice = registry.choose(backend or None, provider or "")
+    if choice.provided is None:
+        _report(reading, registry, choice)
+        return None
+    return choice.provided.value.name
 
 
 def _text(reading: Reading, path: DataPath) -> str | None:
@@ -72,14 +69,12 @@ def _text(reading: Reading, path: DataPath) -> str | None:
     return value.strip() if isinstance(value, str) else None
 
 
-def _unknown(reading: Reading, registry: Registry, kind: NameKind, name: str) -> None:
-    path: DataPath = ("backend",) if kind == "backend" else ("model", "provider")
-    providers = [p for entry in registry.backends.values() for p in entry.value.providers]
-    known = list(registry.backends) if kind == "backend" else providers
-    absent = registry.why_absent(kind, name)
-    if absent:
-        message = f"no loaded plugin brings the {kind} {shorten(name)}: {absent}"
+def _report(reading: Reading, registry: Registry, missing: BackendChoice) -> None:
+    kind, name = missing.kind, missing.name
+    if missing.absent:
+        message = f"no loaded plugin brings the {kind} {shorten(name)}: {missing.absent}"
     else:
-        message = f"unknown {kind} {shorten(name)}{did_you_mean(name, known)}"
-    hint = f"known: {listed(known)}; a plugin may provide more: {from_plugins(registry)}"
+        message = f"unknown {kind} {shorten(name)}{did_you_mean(name, missing.known)}"
+    hint = f"known: {listed(missing.known)}; a plugin may provide more: {from_plugins(registry)}"
+    path: DataPath = ("backend",) if kind == "backend" else ("model", "provider")
     reading.error(path, message, hint=hint)

@@ -200,6 +200,21 @@ def test_variables_of_model_clients_are_known(name: str, leads: bool) -> None:
     assert leads_elsewhere(name) is leads
 
 
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--backend", "nope"], "the backend 'nope' of the agent 'helper'; known: claude, sema"),
+        (["--block-plugin", "claude"], "is blocked by --block-plugin"),
+    ],
+)
+def test_a_backend_that_is_missing_is_named(
+    options: list[str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write_agent(tmp_path, "anthropic", "https://x.test")
+    assert main(["run", str(path), "Hello?", "--offline", *options]) == 2
+    assert told in capsys.readouterr().err
+
+
 def test_a_wrong_file_is_told_as_ever(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "agent.yaml").write_text("name: x\n")
     assert main(["run", str(tmp_path), "Hello?", "--offline"]) == 2

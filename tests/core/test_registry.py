@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from holodeck_backend_claude.config import ToolConfig
 from holodeck_backend_claude.contract import PluginError, ToolAdapter
 from holodeck_backend_claude.hookspecs import AdapterOverride, BackendType, ToolType
-from holodeck_backend_claude.registry import Origin, Provided, Registry
+from holodeck_backend_claude.registry import Absent, Origin, Provided, Registry
 
 ORIGIN = Origin("sql", "acme-sql", "2.3")
 
@@ -76,6 +76,48 @@ def test_settings_models_come_with_their_keys() -> None:
     )
 
     assert list(subject.settings_models()) == [("acme", Settings)]
+
+
+class TestChoice:
+    SUBJECT = Registry(
+        backends={
+            "first": Provided(BackendType("first", ("one", "uno"), "m:f"), ORIGIN),
+            "second": Provided(BackendType("second", (), "m:f"), ORIGIN),
+        },
+        absent=(
+            Absent(
+                Origin("third", "acme-third", "0.3"), "blocked", "blocked by x",
+                frozenset({("backend", "third"), ("provider", "three")}),
+            ),
+        ),
+    )  # fmt: skip
+
+    def test_is_the_named_backend_else_that_of_the_provider(self) -> None:
+        by_name, by_provider = (
+            self.SUBJECT.choose("second", "one"),
+            self.SUBJECT.choose(None, "uno"),
+        )
+        assert by_name.provided is self.SUBJECT.backends["second"]
+        assert by_provider.provided is self.SUBJECT.backends["first"]
+
+    @pytest.mark.parametrize(
+        ("backend", "provider", "kind", "name", "known"),
+        [
+            ("third", "one", "backend", "third", ("first", "second")),
+            (None, "three", "provider", "three", ("one", "uno")),
+        ],
+    )
+    def test_never_slides_to_another_and_says_what_is_missing(
+        self, backend: str | None, provider: str, kind: str, name: str, known: tuple[str, ...]
+    ) -> None:
+        choice = self.SUBJECT.choose(backend, provider)
+        assert choice.provided is None
+        assert (choice.kind, choice.name, choice.known) == (kind, name, known)
+        assert choice.absent is self.SUBJECT.absent[0]
+
+    def test_knows_no_plugin_for_what_nobody_provides(self) -> None:
+        choice = self.SUBJECT.choose(None, "four")
+        assert (choice.provided, choice.absent) == (None, None)
 
 
 def test_ready_instances_are_kept_beside_the_same_contributions() -> None:
