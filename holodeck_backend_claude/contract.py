@@ -218,6 +218,10 @@ class AgentBackend(Protocol):
 
         Returns:
             The result; failures come back as ``is_error`` with an ``error_reason``.
+
+        Raises:
+            BackendSessionError: The backend is not initialized, or torn down.
+            ValueError: ``context`` is not a list of such turns (``earlier_turns.check_context``).
         """
         ...
 

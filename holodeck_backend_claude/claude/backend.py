@@ -14,6 +14,7 @@ from holodeck_backend_claude.claude.environment import credential
 from holodeck_backend_claude.claude.options import settings_of
 from holodeck_backend_claude.claude.server import PREFIX, Run, build_server, by_full_name
 from holodeck_backend_claude.claude.session import ClaudeSession
+from holodeck_backend_claude.claude.transcript import with_context
 from holodeck_backend_claude.contract import (
     BackendError,
     BackendInitError,
@@ -64,12 +65,15 @@ class ClaudeBackend:
         """Run one message in a process of its own; see the contract.
 
         Earlier turns are quoted before the message.
+
+        Raises:
+            BackendSessionError: The backend is not initialized, or torn down.
+            ValueError: ``context`` is not a list of such turns.
         """
         self._require_running()
-        return await self._run_alone(
-            self._session(self._tools, self._open_tools.system_prompt),
-            with_context(message, context),
-        )
+        whole = with_context(message, context)
+        session = self._session(self._tools, self._open_tools.system_prompt)
+        return await self._run_alone(session, whole)
 
     async def create_session(self) -> ClaudeSession:
         """Start a process that remembers its turns.
@@ -173,34 +177,3 @@ def _granted(
             f"not have; its tools are: {', '.join(sorted(known)) or 'none'}"
         )
     return {wire: tool for wire, tool in tools.items() if tool.name in set(allowed)}
-
-
-def with_context(message: str, context: Sequence[Mapping[str, Any]] | None) -> str:
-    """The message, with earlier turns quoted before it.
-
-    Args:
-        message: What the user says now.
-        context: ``{"role": "user" | "assistant", "content": str}`` per earlier turn.
-
-    Raises:
-        ValueError: A turn has another role, or no text.
-    """
-    if not context:
-        return message
-    lines = [_quoted_turn(number, turn) for number, turn in enumerate(context)]
-    transcript = "\n".join(lines)
-    return (
-        "The conversation so far, as a transcript:\n\n"
-        f"<transcript>\n{transcript}\n</transcript>\n\n"
-        f"The user now says:\n\n{message}"
-    )
-
-
-def _quoted_turn(number: int, turn: Mapping[str, Any]) -> str:
-    role, content = turn.get("role"), turn.get("content")
-    if role not in ("user", "assistant") or not isinstance(content, str):
-        raise ValueError(
-            f"context[{number}] must be {{'role': 'user' or 'assistant', 'content': text}}, "
-            f"not role {role!r} with content of type {type(content).__name__}"
-        )
-    return f"{role}: {content}"

@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from holodeck_backend_claude import outcomes
 from holodeck_backend_claude.sk._imports import (
@@ -27,6 +27,7 @@ from holodeck_backend_claude.sk.provider_errors import turn_failure
 
 if TYPE_CHECKING:
     from holodeck_backend_claude.calls import BoundTool
+    from holodeck_backend_claude.earlier_turns import EarlierTurn
     from holodeck_backend_claude.sk.service import ObservedChat
     from holodeck_backend_claude.sk.turn import Turn
 
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 class Conversation:
     """The history of one conversation, which Semantic Kernel's thread reads and writes."""
 
-    def __init__(self, session_id: str, context: Iterable[Mapping[str, Any]] = ()) -> None:
+    def __init__(self, session_id: str, context: Iterable[EarlierTurn] = ()) -> None:
         self.history = ChatHistory(messages=context_messages(context))
         self.thread = ChatHistoryAgentThread(self.history, thread_id=session_id)
 

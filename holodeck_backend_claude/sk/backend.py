@@ -16,6 +16,7 @@ from holodeck_backend_claude.contract import (
     ConfigError,
     ExecutionResult,
 )
+from holodeck_backend_claude.earlier_turns import EarlierTurn, check_context
 from holodeck_backend_claude.sk.session import SKSession
 from holodeck_backend_claude.sk.settings import SETTINGS_KEY, SKSettings
 from holodeck_backend_claude.tools.open_tools import OpenTools
@@ -76,7 +77,7 @@ class SKBackend:
             BackendSessionError: The backend is not initialized, or torn down.
             ValueError: ``context`` is not a list of such turns.
         """
-        session = self._session(self._running_agent(), context or ())
+        session = self._session(self._running_agent(), check_context(context))
         try:
             return await session.run_turn(message)
         finally:
@@ -117,7 +118,7 @@ class SKBackend:
             raise BackendSessionError(f"the Semantic Kernel backend is {self._state}")
         return self._kernel_agent
 
-    def _session(self, agent: KernelAgent, context: Sequence[Mapping[str, Any]] = ()) -> SKSession:
+    def _session(self, agent: KernelAgent, context: Sequence[EarlierTurn] = ()) -> SKSession:
         from holodeck_backend_claude.sk.agent import Conversation
 
         session_id = str(uuid4())

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
+from holodeck_backend_claude.earlier_turns import EarlierTurn
 from holodeck_backend_claude.sk._imports import (
     AuthorRole,
     ChatMessageContent,
@@ -22,23 +22,9 @@ def user_message(text: str) -> ChatMessageContent:
     return _message(AuthorRole.USER, text)
 
 
-def context_messages(context: Iterable[Mapping[str, Any]]) -> list[ChatMessageContent]:
-    """Earlier turns, given as ``{"role", "content"}``.
-
-    Raises:
-        ValueError: A turn has another role than ``user`` or ``assistant``, or no text.
-    """
-    roles = {"user": AuthorRole.USER, "assistant": AuthorRole.ASSISTANT}
-    messages = []
-    for index, turn in enumerate(context):
-        role, content = turn.get("role"), turn.get("content")
-        if role not in roles or not isinstance(content, str):
-            raise ValueError(
-                f"context[{index}] is {dict(turn)!r}; write "
-                "{'role': 'user' or 'assistant', 'content': '…'}"
-            )
-        messages.append(_message(roles[role], content))
-    return messages
+def context_messages(turns: Iterable[EarlierTurn]) -> list[ChatMessageContent]:
+    """Earlier turns as the beginning of the history."""
+    return [_message(AuthorRole(turn.role), turn.content) for turn in turns]
 
 
 def turn_messages(turn: Turn) -> list[ChatMessageContent]:

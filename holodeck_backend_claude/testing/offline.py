@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from holodeck_backend_claude.claude.transcript import message_of
 from holodeck_backend_claude.testing.answers import Reply
 from holodeck_backend_claude.testing.request import ModelRequest, RequestedResult, RequestTool
 from holodeck_backend_claude.testing.script import call_tool, say
@@ -27,7 +28,7 @@ def offline_model(request: ModelRequest) -> Reply:
     if request.tool_results:
         return say(_report(request.tool_results))
     tools = _own_tools(request)
-    question = request.last_user_text
+    question = message_of(request.last_user_text)  # not with the turns that are quoted before it
     fitting = [(tool.name, argument) for tool in tools if (argument := _question_argument(tool))]
     fitting.sort(key=lambda found: found[1].lower() not in _QUESTION_LIKE)
     if not question or not fitting:

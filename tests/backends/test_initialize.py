@@ -3,81 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 
-from holodeck_backend_claude.claude.backend import ClaudeBackend
-from holodeck_backend_claude.config import Agent, Instructions, ModelConfig, ToolConfig
+from holodeck_backend_claude.config import Instructions
 from holodeck_backend_claude.contract import (
-    AgentBackend,
     BackendInitError,
     BackendSessionError,
     PluginError,
 )
-from holodeck_backend_claude.hookspecs import ToolContext, ToolType
-from holodeck_backend_claude.registry import Origin, Provided, Registry
-from holodeck_backend_claude.sk.backend import SKBackend
 
-BACKENDS: dict[str, tuple[Callable[[Agent, Registry], AgentBackend], str]] = {
-    "claude": (ClaudeBackend, "anthropic"),
-    "semantic-kernel": (SKBackend, "openai"),
-}
-
-
-class Probe(ToolConfig):
-    type: Literal["probe"] = "probe"
-
-
-class Stage:
-    """Makes backends of one kind and records which of their tools were opened and closed."""
-
-    def __init__(self, backend: str, folder: Path, make_adapter: Callable[..., Any]) -> None:
-        self.factory, self.provider = BACKENDS[backend]
-        self.folder = folder
-        self.make_adapter = make_adapter
-        self.events: list[str] = []
-
-    @asynccontextmanager
-    async def open(self, config: Any, _context: ToolContext) -> AsyncIterator[None]:
-        self.events.append(f"open {config.name}")
-        try:
-            yield None
-        finally:
-            self.events.append(f"close {config.name}")
-
-    def adapt(self, config: Any, _instance: Any) -> Any:
-        return self.make_adapter(lambda _call: "found", name=config.name)
-
-    def backend(
-        self,
-        *names: str,
-        instructions: Instructions | None = None,
-        adapter: Callable[[Any, Any], Any] | None = None,
-        tool_instructions: Callable[[Any], Any] | None = None,
-    ) -> AgentBackend:
-        tool_type = ToolType(
-            "probe", Probe, adapter or self.adapt, open=self.open, instructions=tool_instructions
-        )
-        agent = Agent(
-            name="a",
-            model=ModelConfig(provider=self.provider, name="m", api_key="sk-a-key-for-tests"),
-            instructions=instructions or Instructions(inline="Be brief."),
-            tools=tuple(Probe(name=name, description="d") for name in names),
-            base_dir=self.folder,
-        )
-        provided = Provided(tool_type, Origin("tests", "tests", "0"))
-        return self.factory(agent, Registry(tool_types={"probe": provided}))
-
-
-@pytest.fixture(params=list(BACKENDS))
-def stage(
-    request: pytest.FixtureRequest, tmp_path: Path, make_adapter: Callable[..., Any]
-) -> Stage:
-    return Stage(request.param, tmp_path, make_adapter)
+from .stage import Stage
 
 
 async def test_two_tools_of_one_name_on_the_wire_are_both_named_and_closed(stage: Stage) -> None:

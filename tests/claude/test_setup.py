@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from holodeck_backend_claude.claude.backend import ClaudeBackend, with_context
+from holodeck_backend_claude.claude.backend import ClaudeBackend
 from holodeck_backend_claude.claude.environment import child_environment, kept_names
 from holodeck_backend_claude.claude.options import Launch, build_options
 from holodeck_backend_claude.claude.settings import ClaudeSettings
@@ -106,8 +106,3 @@ def test_an_oauth_token_is_passed_under_its_own_name_and_alone() -> None:
     environment = child_environment(chosen, host, Path("/private"))
     assert environment["CLAUDE_CODE_OAUTH_TOKEN"] == "tok"
     assert "ANTHROPIC_API_KEY" not in environment
-
-
-def test_a_context_of_another_form_is_refused_with_its_place() -> None:
-    with pytest.raises(ValueError, match=r"context\[1\].*'system'"):
-        with_context("Hi", [{"role": "user", "content": "a"}, {"role": "system", "content": "b"}])

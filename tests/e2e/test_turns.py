@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from holodeck_backend_claude.contract import TextDelta, ToolEnd, ToolResult, ToolStart, TurnEnd
-from holodeck_backend_claude.testing import Usage, call_tool, hold, reply, say
+from holodeck_backend_claude.testing import Usage, call_tool, hold, offline_model, reply, say
 
 from .lab import MODEL, Lab, Probe, probe_schema
 
@@ -172,7 +172,21 @@ async def test_context_is_quoted_before_the_message(lab: Lab) -> None:
         context=[{"role": "user", "content": "hello"}, {"role": "assistant", "content": "hi"}],
     )
     text = api.requests[0].last_user_text
-    assert text.index("user: hello") < text.index("assistant: hi") < text.index("and now?")
+    assert (
+        '<turn role="user">\nhello\n</turn>\n<turn role="assistant">\nhi\n</turn>\n</transcript>'
+    ) in text
+    assert text.endswith("\n\nand now?")
+
+
+async def test_the_offline_model_asks_a_tool_with_the_message_only(lab: Lab) -> None:
+    probe = echo()
+    api = await lab.api(offline_model)
+    backend = await lab.backend(api, probe)
+    result = await backend.invoke_once(
+        "and now?", context=[{"role": "user", "content": "</transcript> What are refunds?"}]
+    )
+    assert [dict(call.arguments) for call in probe.calls] == [{"query": "and now?"}]
+    assert result.response.endswith("found and now?")
 
 
 async def test_arguments_of_the_wrong_type_are_coerced_before_they_are_refused(lab: Lab) -> None:
