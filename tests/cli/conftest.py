@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -47,11 +47,15 @@ def agent_file(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def program(site: Path, tmp_path: Path) -> Callable[..., subprocess.Popen[bytes]]:
-    """Starts ``holodeck-claude`` as a process of its own, with the distribution installed."""
+def program(site: Path, tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
+    """Starts ``holodeck-claude`` as a process of its own, with the distribution installed.
+
+    What a failed test left running ends with the test.
+    """
+    started: list[subprocess.Popen[bytes]] = []
 
     def start(*arguments: str | Path, **variables: str) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [sys.executable, "-m", "holodeck_backend_claude.cli", *map(str, arguments)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -59,5 +63,11 @@ def program(site: Path, tmp_path: Path) -> Callable[..., subprocess.Popen[bytes]
             env={**os.environ, "PYTHONPATH": str(site), **variables},
             cwd=tmp_path,
         )
+        started.append(process)
+        return process
 
-    return start
+    yield start
+    for process in started:
+        if process.poll() is None:
+            process.terminate()
+            process.communicate(timeout=20)

@@ -115,7 +115,8 @@ async def nothing_left(folders: Path) -> AsyncIterator[None]:
         folders: Where private folders are made.
     """
     yield
-    assert children() == []
+    left = children()
+    assert left == [], left
     assert list(folders.iterdir()) == []
     tasks = {t for t in asyncio.all_tasks() if t is not asyncio.current_task()}
     assert [t for t in tasks if "holodeck" in (t.get_name() or "")] == []
