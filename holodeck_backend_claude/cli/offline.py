@@ -17,8 +17,7 @@ from holodeck_backend_claude.contract import ConfigError
 
 if TYPE_CHECKING:
     from holodeck_backend_claude.config import Agent
-    from holodeck_backend_claude.hookspecs import BackendType
-    from holodeck_backend_claude.registry import Provided, Registry
+    from holodeck_backend_claude.registry import Registry
     from holodeck_backend_claude.testing import ScriptedMessagesAPI, ScriptedOpenAIAPI
 
 KEY = "offline-no-key"
@@ -40,14 +39,21 @@ async def run_offline(agent: Agent, registry: Registry) -> AsyncIterator[Agent]:
     """
     from holodeck_backend_claude.testing import offline_model
 
-    chosen = _backend(agent, registry)
-    api = _api_for(chosen.value.name)(offline_model)
+    backend = _backend(agent, registry)
+    api = _scripted_apis()[backend](offline_model)
     with _kept_here():
         async with api:
-            yield _redirected(agent, chosen.value.name, api)
+            yield _redirected(agent, backend, api)
 
 
-def _backend(agent: Agent, registry: Registry) -> Provided[BackendType]:
+def _scripted_apis() -> dict[str, type[ScriptedMessagesAPI] | type[ScriptedOpenAIAPI]]:
+    """What stands in for the model, by the backend that asks it."""
+    from holodeck_backend_claude.testing import ScriptedMessagesAPI, ScriptedOpenAIAPI
+
+    return {"claude": ScriptedMessagesAPI, "semantic-kernel": ScriptedOpenAIAPI}
+
+
+def _backend(agent: Agent, registry: Registry) -> str:
     """The agent's backend, if it is one of ours: others may reach their models as they please."""
     from holodeck_backend_claude.plugins import OWN_DISTRIBUTION
 
@@ -59,18 +65,13 @@ def _backend(agent: Agent, registry: Registry) -> Provided[BackendType]:
             f"no loaded plugin brings the {choice.kind} {choice.name!r} of the agent "
             f"{agent.name!r}; {why}"
         )
-    if provided.origin.distribution != OWN_DISTRIBUTION:
+    name = provided.value.name
+    if provided.origin.distribution != OWN_DISTRIBUTION or name not in _scripted_apis():
         raise ConfigError(
-            f"--offline cannot run the backend {provided.value.name!r} of {provided.origin}: "
-            "only that plugin knows how its model is reached. Run it without --offline."
+            f"--offline cannot run the backend {name!r} of {provided.origin}: only that plugin "
+            "knows how its model is reached. Run it without --offline."
         )
-    return provided
-
-
-def _api_for(backend: str) -> type[ScriptedMessagesAPI] | type[ScriptedOpenAIAPI]:
-    from holodeck_backend_claude.testing import ScriptedMessagesAPI, ScriptedOpenAIAPI
-
-    return ScriptedMessagesAPI if backend == "claude" else ScriptedOpenAIAPI
+    return name
 
 
 def _redirected(agent: Agent, backend: str, api: ScriptedMessagesAPI | ScriptedOpenAIAPI) -> Agent:

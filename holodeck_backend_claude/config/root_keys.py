@@ -48,20 +48,14 @@ def sort_root_keys(reading: Reading, registry: Registry) -> None:
         elif upstream_keys.is_published((key,)):
             message, hint = not_in_this_version(key)
             reading.error((key,), message, hint=hint, at_key=True)
-        elif key in upstream_keys.BACKEND_BLOCKS or registry.why_absent("settings", key):
-            _block_of_absent_backend(reading, registry, key)
+        elif absent := registry.why_absent("settings", key):
+            reading.error(
+                (key,),
+                f"no loaded backend reads the block {key!r}: {absent}",
+                hint=f"unblock or install that plugin, or remove the block; {_LIST_PLUGINS}",
+                at_key=True,
+            )
         else:
             message, hint_keys = unknown_key(key, known)
             hint = f"{hint_keys}; a plugin may bring further blocks: {from_plugins(registry)}"
             reading.error((key,), message, hint=hint, at_key=True)
-
-
-def _block_of_absent_backend(reading: Reading, registry: Registry, key: str) -> None:
-    absent = registry.why_absent("settings", key)
-    why = str(absent) if absent else f"it needs {upstream_keys.BACKEND_BLOCKS[key]}"
-    reading.error(
-        (key,),
-        f"no loaded backend reads the block {key!r}: {why}",
-        hint=f"unblock or install that plugin, or remove the block; {_LIST_PLUGINS}",
-        at_key=True,
-    )

@@ -12,12 +12,6 @@ FOREIGN = {
     "author": "people: it changes nothing about a run",
 }
 
-# Blocks of backends that are no part of the core, and who brings them.
-BACKEND_BLOCKS = {
-    "claude": "the plugin 'claude' of holodeck-backend-claude",
-    "semantic_kernel": "the plugin 'semantic-kernel' of holodeck-backend-claude",
-}
-
 TOOL_TYPES = frozenset({"vectorstore", "hierarchical_document", "function", "mcp", "prompt"})
 
 # By place; "*" is any item. A key that a model knows is never looked up here.

@@ -17,7 +17,10 @@ import pytest
 from holodeck_backend_claude.cli import main
 from holodeck_backend_claude.cli.offline import leads_elsewhere, run_offline
 from holodeck_backend_claude.config import Agent, EmbeddingProviderConfig
-from holodeck_backend_claude.plugins import load_plugins
+from holodeck_backend_claude.contract import ConfigError
+from holodeck_backend_claude.hookspecs import BackendType
+from holodeck_backend_claude.plugins import OWN_DISTRIBUTION, load_plugins
+from holodeck_backend_claude.registry import Origin, Provided, Registry
 
 Program = Callable[..., subprocess.Popen[bytes]]
 REAL = "sk-ant-REAL-KEY-0123456789"
@@ -188,6 +191,20 @@ class TestTheAgent:
         async with run_offline(agent, load_plugins().registry):
             assert "ANTHROPIC_API_KEY" not in os.environ
         assert os.environ["ANTHROPIC_API_KEY"] == REAL
+
+
+@pytest.mark.parametrize(
+    ("backend", "distribution"),
+    [("claude", "acme-claude"), ("brand-new", OWN_DISTRIBUTION)],
+)
+async def test_a_backend_whose_model_cannot_be_pointed_elsewhere_is_refused(
+    backend: str, distribution: str
+) -> None:
+    provided = Provided(BackendType(backend, ("acme",), "m:f"), Origin("x", distribution, "1"))
+    agent = Agent(name="a", model={"provider": "acme", "name": "m"}, instructions="Be kind.")
+    with pytest.raises(ConfigError, match=rf"'{backend}' of {distribution} 1.*without --offline"):
+        async with run_offline(agent, Registry(backends={backend: provided})):
+            pass
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pytest
 from holodeck_backend_claude.config import AgentFileError, Problem, read_agent
 from holodeck_backend_claude.config.problems import Findings, Mark, format_path
 from holodeck_backend_claude.contract import ConfigError, HoloDeckError
+from holodeck_backend_claude.plugins import load_plugins
 from holodeck_backend_claude.registry import Absent, Origin
 
 POLLY = "  - type: parrot\n    name: polly\n    description: d\n"
@@ -126,8 +127,15 @@ class TestKeys:
     def test_of_an_absent_backend_name_the_plugin(self, bench: Any, good: str) -> None:
         problem = bench.problem(good + "nasa: {x: 1}\n")
         assert "the plugin 'acme' of acme-plugin 3.0 is blocked by agent.yaml" in problem.message
-        problem = bench.problem(good + "claude: {max_turns: 1}\n")
+        assert "holodeck-claude plugins" in problem.hint
+
+    def test_of_our_own_backends_name_the_plugin_where_it_is_blocked(
+        self, bench: Any, good: str
+    ) -> None:
+        bench.registry = load_plugins(block=["claude"]).registry
+        problem = bench.problem(good.replace("acme", "openai") + "claude: {max_turns: 1}\n")
         assert "the plugin 'claude' of holodeck-backend-claude" in problem.message
+        assert "is blocked by" in problem.message
         assert "holodeck-claude plugins" in problem.hint
 
 
