@@ -348,3 +348,6 @@ class ToolAdapter(Protocol):
 
 AskModel: TypeAlias = Callable[[str], Awaitable[str]]
 """``await ask_model(prompt)``: the agent's model without tools; the answer's text."""
+
+ShowProgress: TypeAlias = Callable[[str, int, int], None]
+"""``progress(label, done, total)``: how far long work is, such as the opening of a tool."""

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from holodeck_backend_claude.config import Agent, ToolConfig
-    from holodeck_backend_claude.contract import AgentBackend, AskModel, ToolAdapter
+    from holodeck_backend_claude.contract import AgentBackend, AskModel, ShowProgress, ToolAdapter
     from holodeck_backend_claude.registry import Registry
     from holodeck_backend_claude.retrieval import Embedder
 
@@ -67,7 +67,7 @@ class ToolContext:
     cache_dir: Path
     embeddings: Callable[[], Embedder | None]
     ask_model: AskModel
-    progress: Callable[[str, int, int], None]
+    progress: ShowProgress
     log: logging.Logger
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,7 @@ from holodeck_backend_claude.selector import BackendSelector
 
 if TYPE_CHECKING:
     from holodeck_backend_claude.config import Agent
-    from holodeck_backend_claude.contract import AgentBackend
+    from holodeck_backend_claude.contract import AgentBackend, ShowProgress
     from holodeck_backend_claude.registry import Registry
 
 _log = logging.getLogger(__name__)
@@ -26,7 +25,7 @@ async def open_agent(
     *,
     registry: Registry | None = None,
     tools: Mapping[str, Any] | None = None,
-    progress: Callable[[str, int, int], None] | None = None,
+    progress: ShowProgress | None = None,
 ) -> AsyncIterator[AgentBackend]:
     """Open an agent, from its file to a backend that is ready for ``invoke_once``.
 
@@ -48,7 +47,9 @@ async def open_agent(
         BackendInitError: Something the agent needs is missing or broken.
     """
     loaded, registry = _loaded(agent, registry, tools or {})
-    backend = BackendSelector.create(loaded, registry=replace(registry, progress=progress))
+    if progress is not None:
+        registry = registry.with_progress(progress)
+    backend = BackendSelector.create(loaded, registry=registry)
     try:
         await backend.initialize()
         yield backend

@@ -1,12 +1,12 @@
-"""What the plugins contributed, by name, each entry with the plugin it came from."""
+"""What the plugins contributed, each entry with the plugin it came from, and what a run is given."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 
-from holodeck_backend_claude.contract import PluginError
+from holodeck_backend_claude.contract import PluginError, ShowProgress
 from holodeck_backend_claude.import_strings import resolve
 
 if TYPE_CHECKING:
@@ -88,30 +88,48 @@ class BackendChoice:
     absent: Absent | None
 
 
+def _show_nowhere(_label: str, _done: int, _total: int) -> None:
+    pass
+
+
+@dataclass(frozen=True)
+class Given:
+    """What whoever runs an agent gives along, for the agent's backend and tools.
+
+    Attributes:
+        instances: Ready tool instances by tool name, used instead of opening the tool.
+        progress: Told about long work of opening tools, from any thread.
+    """
+
+    instances: Mapping[str, Any] = field(default_factory=dict)
+    progress: ShowProgress = _show_nowhere
+
+
 @dataclass
 class Registry:
-    """The backends and tool types of this process.
+    """The backends and tool types of this process, and what one run of an agent is given.
 
     Attributes:
         backends: By name.
         tool_types: By the tag used in agent.yaml.
         overrides: Adapters for a tool type on one backend, by ``(type, backend)``.
-        instances: Ready tool instances by tool name, used instead of opening the tool.
         absent: The plugins that are installed but left out, for the words of a refusal.
-        progress: ``progress(label, done, total)``, told about long work of opening tools, from
-            any thread; None where nobody looks.
+        given: What this run of an agent is given; no plugin contributes to it.
     """
 
     backends: dict[str, Provided[BackendType]] = field(default_factory=dict)
     tool_types: dict[str, Provided[ToolType]] = field(default_factory=dict)
     overrides: dict[tuple[str, str], Provided[AdapterOverride]] = field(default_factory=dict)
-    instances: Mapping[str, Any] = field(default_factory=dict)
     absent: tuple[Absent, ...] = ()
-    progress: Callable[[str, int, int], None] | None = None
+    given: Given = Given()
 
     def with_instances(self, instances: Mapping[str, Any]) -> Registry:
         """The same registry, with tools that are open already."""
-        return replace(self, instances=dict(instances))
+        return replace(self, given=replace(self.given, instances=dict(instances)))
+
+    def with_progress(self, progress: ShowProgress) -> Registry:
+        """The same registry, with somebody to tell how far the opening of tools is."""
+        return replace(self, given=replace(self.given, progress=progress))
 
     def config_model(self, tool_type: str) -> type[ToolConfig]:
         """The config class of a tool type.

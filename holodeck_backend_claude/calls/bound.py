@@ -12,7 +12,7 @@ from holodeck_backend_claude.calls.content import to_result
 from holodeck_backend_claude.calls.failures import error_text
 from holodeck_backend_claude.calls.invoking import invoke
 from holodeck_backend_claude.calls.policy import CallPolicy, Raised, run_call
-from holodeck_backend_claude.calls.progress import Progress, ReportProgress
+from holodeck_backend_claude.calls.progress import ProgressRelay, ReportProgress
 from holodeck_backend_claude.calls.schema import check_schema
 from holodeck_backend_claude.calls.slots import Slots
 from holodeck_backend_claude.contract import (
@@ -113,7 +113,7 @@ class BoundTool:
         self, given: object, call: ToolCall, report_progress: ReportProgress | None
     ) -> ToolResult:
         arguments = prepare_arguments(given, self.schema, label=self._label)
-        progress = Progress(report_progress)
+        progress = ProgressRelay(report_progress)
 
         async def work() -> ToolResult:
             deadline = time.monotonic() + self.timeout

@@ -15,7 +15,7 @@ ReportProgress: TypeAlias = Callable[[float, float | None, str], None]
 """``report_progress(done, total, message)``."""
 
 
-class Progress:
+class ProgressRelay:
     """Hands progress on to the event loop's thread until the call is over."""
 
     def __init__(self, report_progress: ReportProgress | None) -> None:

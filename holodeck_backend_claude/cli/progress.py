@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
+
+from holodeck_backend_claude.contract import ShowProgress
 
 _WIDTH = 24
 _ERASE_LINE = "\r\x1b[K"
 
 
 @contextmanager
-def progress_line() -> Iterator[Callable[[str, int, int], None] | None]:
+def progress_line() -> Iterator[ShowProgress | None]:
     """Yield ``progress(label, done, total)``; None where stderr is no terminal."""
     if not sys.stderr.isatty():
         yield None

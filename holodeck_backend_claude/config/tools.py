@@ -63,7 +63,7 @@ def _validated(
         reading.error((*path, "type"), str(cause), hint=hint)
         return None
     if (
-        str(data.get("name")) not in registry.instances
+        str(data.get("name")) not in registry.given.instances
     ):  # a tool that is open already needs no source
         reading.check_paths(model, path, data)
     return reading.validate(model, path, data, origin=str(provided.origin))

@@ -4,7 +4,7 @@ from holodeck_backend_claude.retrieval.documents.sources import Skipped
 from holodeck_backend_claude.retrieval.embedding.embeddings import Embedder, make_embedder
 from holodeck_backend_claude.retrieval.errors import EmbeddingError, RetrievalError
 from holodeck_backend_claude.retrieval.indexing.database import Database
-from holodeck_backend_claude.retrieval.indexing.index import Index, IndexReport, Progress
+from holodeck_backend_claude.retrieval.indexing.index import Index, IndexReport
 from holodeck_backend_claude.retrieval.indexing.sync import ChunkSettings
 from holodeck_backend_claude.retrieval.ranking.searcher import Searcher
 from holodeck_backend_claude.retrieval.results import SearchResult
@@ -16,7 +16,6 @@ __all__ = [
     "EmbeddingError",
     "Index",
     "IndexReport",
-    "Progress",
     "RetrievalError",
     "SearchResult",
     "Searcher",

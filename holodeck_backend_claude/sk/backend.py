@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -38,22 +38,13 @@ class SKBackend:
 
     Args:
         agent: The validated agent.
-        registry: Where its tool types come from.
-        progress: ``progress(label, done, total)`` while tools open.
+        registry: Where its tool types come from, and whom to tell about progress.
     """
 
-    def __init__(
-        self,
-        agent: Agent,
-        registry: Registry,
-        *,
-        progress: Callable[[str, int, int], None] | None = None,
-    ) -> None:
+    def __init__(self, agent: Agent, registry: Registry) -> None:
         self._agent = agent
         self._settings: SKSettings = agent.settings_for(SETTINGS_KEY, SKSettings())
-        self._open_tools = OpenTools(
-            agent, registry, backend=NAME, ask_model=self._ask, progress=progress
-        )
+        self._open_tools = OpenTools(agent, registry, backend=NAME, ask_model=self._ask)
         self._service: ObservedChat | None = None
         self._kernel_agent: KernelAgent | None = None
         self._sessions: set[SKSession] = set()

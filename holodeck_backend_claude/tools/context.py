@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from holodeck_backend_claude.calls.names import folder_name, legal_name
-from holodeck_backend_claude.contract import AskModel
+from holodeck_backend_claude.contract import AskModel, ShowProgress
 from holodeck_backend_claude.hookspecs import ToolContext
 from holodeck_backend_claude.redaction import is_secret_name
 
@@ -17,17 +17,14 @@ if TYPE_CHECKING:
     from holodeck_backend_claude.config import Agent, ToolConfig
     from holodeck_backend_claude.retrieval import Embedder
 
-Progress: TypeAlias = Callable[[str, int, int], None]
-"""``progress(label, done, total)``."""
-
 
 class Contexts:
     """Makes the context of each tool of an agent; they share one embedder."""
 
-    def __init__(self, agent: Agent, *, ask_model: AskModel, progress: Progress | None) -> None:
+    def __init__(self, agent: Agent, *, ask_model: AskModel, progress: ShowProgress) -> None:
         self._agent = agent
         self._ask_model = ask_model
-        self._progress = progress or _no_progress
+        self._progress = progress
         self._embeddings = _Embeddings(agent)
 
     def of(self, config: ToolConfig) -> ToolContext:
@@ -72,7 +69,3 @@ def secrets_of(agent: Agent) -> Iterator[str]:
     keys = [provider.api_key for provider in providers if provider and provider.api_key]
     keys += [value for name, value in agent.dotenv.items() if is_secret_name(name)]
     yield from (key.get_secret_value() for key in keys)
-
-
-def _no_progress(_label: str, _done: int, _total: int) -> None:
-    pass

@@ -17,7 +17,7 @@ from holodeck_backend_claude.contract import AskModel, BackendInitError, ToolAda
 from holodeck_backend_claude.hookspecs import ToolContext, ToolType
 from holodeck_backend_claude.import_strings import resolve
 from holodeck_backend_claude.redaction import remember_secrets
-from holodeck_backend_claude.tools.context import Contexts, Progress, secrets_of
+from holodeck_backend_claude.tools.context import Contexts, secrets_of
 from holodeck_backend_claude.tools.owner import OpenFailedError, ToolOwner
 
 if TYPE_CHECKING:
@@ -35,11 +35,10 @@ class OpenTools:
 
     Args:
         agent: Whose tools.
-        registry: The tool types, and instances that are open already.
+        registry: The tool types, instances that are open already, and whom to tell of progress.
         backend: The name of the backend the adapters are for.
         ask_model: The agent's model without tools, for tools that use it.
         prefix: What the backend puts before a tool's name on the wire.
-        progress: ``progress(label, done, total)`` of long work; the registry's by default.
 
     Attributes:
         by_wire_name: The tools by their names on the wire, without the prefix, in the order of
@@ -56,7 +55,6 @@ class OpenTools:
         backend: str,
         ask_model: AskModel,
         prefix: str = "",
-        progress: Progress | None = None,
     ) -> None:
         self.by_wire_name: Mapping[str, BoundTool] = {}
         self.system_prompt = ""
@@ -65,9 +63,7 @@ class OpenTools:
         self._registry = registry
         self._backend = backend
         self._prefix = prefix
-        self._contexts = Contexts(
-            agent, ask_model=ask_model, progress=progress or registry.progress
-        )
+        self._contexts = Contexts(agent, ask_model=ask_model, progress=registry.given.progress)
         self._owners: list[ToolOwner] = []
 
     @property
@@ -114,8 +110,9 @@ class OpenTools:
 
     async def _instance(self, config: ToolConfig) -> Any:
         tool_type = self._tool_type(config)
-        if config.name in self._registry.instances:
-            return self._registry.instances[config.name]
+        ready = self._registry.given.instances
+        if config.name in ready:
+            return ready[config.name]
         if tool_type.open is None:
             return None
         try:

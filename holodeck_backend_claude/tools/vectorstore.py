@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 from holodeck_backend_claude.concurrency import in_thread
 from holodeck_backend_claude.config import VectorstoreTool
+from holodeck_backend_claude.contract import ShowProgress
 from holodeck_backend_claude.retrieval import (
     ChunkSettings,
     Database,
     Embedder,
     Index,
     IndexReport,
-    Progress,
     RetrievalError,
     Searcher,
     SearchResult,
@@ -55,7 +55,7 @@ class VectorStoreTool:
         base_dir: Path,
         cache_dir: Path,
         embedder: Embedder | None,
-        progress: Progress | None = None,
+        progress: ShowProgress | None = None,
         log: logging.Logger | None = None,
     ) -> None:
         self.config = config

@@ -48,8 +48,7 @@ class EchoBackend:
         settings = self.agent.settings_for("echo", EchoSettings())
         if settings.start == "badly":
             raise BackendInitError("there is no credential for Echo: set ECHO_KEY")
-        if self.registry.progress:
-            self.registry.progress("tuning", 1, 2)
+        self.registry.given.progress("tuning", 1, 2)
 
     async def invoke_once(
         self, message: str, context: list[dict[str, Any]] | None = None

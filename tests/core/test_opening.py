@@ -115,10 +115,9 @@ async def test_progress_and_ready_tools_reach_the_backend(bench: Bench, agent_fi
         agent_file, registry=bench.registry, tools={"kb": ready}, progress=progress
     )
     async with opening:
-        registry = bench.made[0].registry
-        assert registry.instances["kb"] is ready
-        assert registry.progress
-        registry.progress("indexing", 1, 2)
+        given = bench.made[0].registry.given
+        assert given.instances["kb"] is ready
+        given.progress("indexing", 1, 2)
     assert seen == [("indexing", 1, 2)]
 
 

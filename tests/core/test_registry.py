@@ -126,6 +126,18 @@ def test_ready_instances_are_kept_beside_the_same_contributions() -> None:
 
     with_one = subject.with_instances({"kb": instance})
 
-    assert with_one.instances == {"kb": instance}
-    assert subject.instances == {}
+    assert with_one.given.instances == {"kb": instance}
+    assert subject.given.instances == {}
     assert with_one.tool_types == subject.tool_types
+
+
+def test_who_is_told_of_progress_is_kept_beside_ready_instances() -> None:
+    told: list[tuple[str, int, int]] = []
+    subject = registry().with_instances({"kb": "ready"})
+
+    with_both = subject.with_progress(lambda *step: told.append(step))
+
+    subject.given.progress("told nobody", 1, 2)
+    with_both.given.progress("indexing", 1, 2)
+    assert told == [("indexing", 1, 2)]
+    assert with_both.given.instances == {"kb": "ready"}

@@ -94,8 +94,8 @@ def test_ready_tools_reach_the_backend_and_leave_the_registry_alone() -> None:
     made = BackendSelector.create(agent(), {"kb": tool}, registry=known)
 
     assert isinstance(made, First)
-    assert made.registry.instances == {"kb": tool}
-    assert known.instances == {}
+    assert made.registry.given.instances == {"kb": tool}
+    assert known.given.instances == {}
 
 
 def test_an_unknown_provider_is_refused_with_the_known_ones() -> None:

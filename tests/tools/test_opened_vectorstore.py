@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from holodeck_backend_claude.config import Agent, VectorstoreTool
-from holodeck_backend_claude.contract import BackendInitError
+from holodeck_backend_claude.contract import BackendInitError, ShowProgress
 from holodeck_backend_claude.registry import Origin, Provided, Registry
 from holodeck_backend_claude.tools import plugin
 from holodeck_backend_claude.tools.open_tools import OpenTools
@@ -18,7 +17,7 @@ async def _ask(prompt: str) -> str:
     return prompt
 
 
-def open_tools(folder: Path, source: str, **options: Any) -> OpenTools:
+def open_tools(folder: Path, source: str, progress: ShowProgress | None = None) -> OpenTools:
     origin = Origin("tools", "holodeck-backend-claude", "0")
     types = {kind.type: Provided(kind, origin) for kind in plugin.holodeck_adapt_tool()}
     agent = Agent(
@@ -28,7 +27,10 @@ def open_tools(folder: Path, source: str, **options: Any) -> OpenTools:
         tools=(VectorstoreTool(name="kb", description="The handbook.", source=source),),
         base_dir=folder,
     )
-    return OpenTools(agent, Registry(tool_types=types), backend="x", ask_model=_ask, **options)
+    registry = Registry(tool_types=types)
+    if progress is not None:
+        registry = registry.with_progress(progress)
+    return OpenTools(agent, registry, backend="x", ask_model=_ask)
 
 
 @pytest.fixture

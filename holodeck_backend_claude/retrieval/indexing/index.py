@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from holodeck_backend_claude.concurrency.threads import in_thread
-from holodeck_backend_claude.contract import ConfigError
+from holodeck_backend_claude.contract import ConfigError, ShowProgress
 from holodeck_backend_claude.retrieval.documents.sources import Skipped, nothing_found
 from holodeck_backend_claude.retrieval.embedding.embeddings import Embedder
 from holodeck_backend_claude.retrieval.indexing import store, vectors
@@ -21,9 +21,6 @@ from holodeck_backend_claude.retrieval.indexing.sync import ChunkSettings, SyncR
 from holodeck_backend_claude.retrieval.indexing.vectorize import embed_missing, identity
 
 log = logging.getLogger(__name__)
-
-Progress: TypeAlias = Callable[[str, int, int], None]
-"""``progress(label, done, total)``, called on the event loop."""
 
 Mode: TypeAlias = Literal["hybrid", "keyword"]
 
@@ -62,7 +59,7 @@ class Index:
         base_dir: Where a relative source starts.
         settings: How documents are cut.
         embedder: Who makes vectors; None for keywords only.
-        progress: Told how far a run is.
+        progress: Told how far a run is, on the event loop.
     """
 
     def __init__(
@@ -73,7 +70,7 @@ class Index:
         base_dir: Path,
         settings: ChunkSettings,
         embedder: Embedder | None,
-        progress: Progress,
+        progress: ShowProgress,
     ) -> None:
         self.database = database
         self.embedder = embedder
