@@ -1,4 +1,4 @@
-"""The earlier turns that ``invoke_once`` can be given, checked in the same way by every backend."""
+"""The earlier turns that ``invoke_once`` can be given: checked, and quoted before the message."""
 
 from __future__ import annotations
 
@@ -8,6 +8,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 _WORD = re.compile(r"[a-z_]{1,20}")
+
+_BEGIN = "The conversation so far, as a transcript:\n\n<transcript>\n"
+_END = "\n</transcript>\n\nThe user now says:\n\n"
+
+# What opens or closes an element of the transcript, however it is written.
+_TAG = re.compile(r"<(?=\s*/?\s*(?:transcript|turn)\b)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -34,6 +40,32 @@ def check_context(context: object) -> tuple[EarlierTurn, ...]:
     return tuple(_turn(number, turn) for number, turn in enumerate(context))
 
 
+def with_context(message: str, context: object) -> str:
+    """The message, with earlier turns quoted before it, for a model that takes one message.
+
+    Nothing that was said in a turn can end the transcript or begin a turn of another role.
+
+    Args:
+        message: What the user says now.
+        context: ``{"role": "user" | "assistant", "content": str}`` per earlier turn.
+
+    Raises:
+        ValueError: A turn has another role, or no text.
+    """
+    turns = check_context(context)
+    if not turns:
+        return message
+    return f"{_BEGIN}{chr(10).join(map(_quoted, turns))}{_END}{message}"
+
+
+def message_of(text: str) -> str:
+    """The message in a text that :func:`with_context` made; any other text as it is."""
+    if not text.startswith(_BEGIN):
+        return text
+    _, found, message = text.partition(_END)
+    return message if found else text
+
+
 def _turn(number: int, turn: object) -> EarlierTurn:
     match turn:
         case {"role": "user" | "assistant" as role, "content": str(content)}:
@@ -54,3 +86,7 @@ def _role(role: Any) -> str:
     """The role where it is a word, as it is in a typing error; otherwise it may be a content."""
     is_word = role is None or (isinstance(role, str) and _WORD.fullmatch(role))
     return f"the role {role!r}" if is_word else f"a role of type {type(role).__name__}"
+
+
+def _quoted(turn: EarlierTurn) -> str:
+    return f'<turn role="{turn.role}">\n{_TAG.sub("&lt;", turn.content)}\n</turn>'

@@ -1,4 +1,4 @@
-"""What the plugins contributed, each entry with the plugin it came from, and what a run is given."""
+"""What the plugins contributed, each with the plugin it came from, and what a run is given."""
 
 from __future__ import annotations
 

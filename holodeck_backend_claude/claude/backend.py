@@ -14,13 +14,13 @@ from holodeck_backend_claude.claude.environment import credential
 from holodeck_backend_claude.claude.options import settings_of
 from holodeck_backend_claude.claude.server import PREFIX, Run, build_server, by_full_name
 from holodeck_backend_claude.claude.session import ClaudeSession
-from holodeck_backend_claude.claude.transcript import with_context
 from holodeck_backend_claude.contract import (
     BackendError,
     BackendInitError,
     BackendSessionError,
     ExecutionResult,
 )
+from holodeck_backend_claude.earlier_turns import with_context
 from holodeck_backend_claude.tools.open_tools import OpenTools
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from holodeck_backend_claude.claude.transcript import message_of
+from holodeck_backend_claude.earlier_turns import message_of
 from holodeck_backend_claude.testing.answers import Reply
 from holodeck_backend_claude.testing.request import ModelRequest, RequestedResult, RequestTool
 from holodeck_backend_claude.testing.script import call_tool, say
