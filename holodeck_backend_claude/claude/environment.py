@@ -42,7 +42,7 @@ _ALWAYS = {
     "DISABLE_AUTOUPDATER": "1",
 }
 
-# auth_provider -> (variable the child reads, what to say when nothing gives it a value)
+# auth_provider -> the variable the child reads
 _CREDENTIALS = {
     "api_key": "ANTHROPIC_API_KEY",
     "oauth_token": "CLAUDE_CODE_OAUTH_TOKEN",

@@ -20,7 +20,7 @@ COMMANDS = {
     "validate": "Check an agent file without running it.",
     "plugins": "List the plugins: what is loaded, blocked or failed, and why.",
 }
-"""Each command and its short help. ``cli/commands/<name>.py`` defines it as ``command``."""
+"""Each command and its line in ``--help``. ``cli/commands/<name>.py`` defines it as ``command``."""
 
 EXIT_NO_READER = 1
 EXIT_ERROR = 2
@@ -36,9 +36,7 @@ class LazyGroup(click.Group):
             name=PROGRAM,
             context_settings={"help_option_names": ["-h", "--help"]},
             help="Run a HoloDeck agent.yaml on the Claude Agent SDK or on Semantic Kernel.",
-            commands={
-                name: click.Command(name, short_help=text) for name, text in COMMANDS.items()
-            },
+            commands={name: click.Command(name) for name in COMMANDS},
             params=[
                 click.Option(
                     ["--version"],

@@ -9,14 +9,14 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import BaseModel
 
 from holodeck_backend_claude.config.agent_reader import Reading
 from holodeck_backend_claude.config.checks import check_backend, check_tool_names
 from holodeck_backend_claude.config.models import Agent, PluginsConfig, ToolConfig
-from holodeck_backend_claude.config.problems import AgentFileError, Problem
+from holodeck_backend_claude.config.problems import Problem
 from holodeck_backend_claude.config.root_keys import CORE_KEYS, settings_backends, sort_root_keys
 from holodeck_backend_claude.config.tools import read_tools
 from holodeck_backend_claude.config.yaml.source import Source, read_source
@@ -85,8 +85,7 @@ def read_agent(
     check_tool_names(reading)
     check_backend(reading, registry, backend)
     reading.findings.raise_errors()
-    if agent is None:  # not reached: no agent without an error that says why
-        raise AgentFileError([Problem(str(source.path), None, None, "", "it is not valid")])
+    agent = cast("Agent", agent)  # where there is none, an error says why
     notices = sorted(reading.findings.notices, key=lambda n: (n.file, n.line or 0, n.column or 0))
     if backend is not None:
         agent = agent.model_copy(update={"backend": backend})

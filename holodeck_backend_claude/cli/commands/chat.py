@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 EXIT_TURN_FAILED = 1
 
 
-@click.command("chat", short_help="Talk with an agent in one live session.")
+@click.command("chat")
 @AGENT_ARGUMENT
 @OFFLINE_OPTION
 @BACKEND_OPTION

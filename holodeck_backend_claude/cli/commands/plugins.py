@@ -17,9 +17,7 @@ _HEADINGS = ("NAME", "DISTRIBUTION", "STATE", "IMPORT", "PROVIDES")
 _STATE = _HEADINGS.index("STATE")
 
 
-@click.command(
-    "plugins", short_help="List the plugins: what is loaded, blocked or failed, and why."
-)
+@click.command("plugins")
 @click.argument(
     "agent_file",
     metavar="[AGENT.YAML]",

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 EXIT_RUN_FAILED = 1
 
 
-@click.command("run", short_help="Ask an agent one question and print its answer.")
+@click.command("run")
 @AGENT_ARGUMENT
 @click.argument("question", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print the whole result as JSON.")

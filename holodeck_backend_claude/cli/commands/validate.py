@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 EXIT_INVALID = 2
 
 
-@click.command("validate", short_help="Check an agent file without running it.")
+@click.command("validate")
 @AGENT_ARGUMENT
 @click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")
 @click.pass_context
