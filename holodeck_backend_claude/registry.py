@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 
@@ -10,9 +10,6 @@ from holodeck_backend_claude.contract import PluginError, ShowProgress
 from holodeck_backend_claude.import_strings import resolve
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel
-
-    from holodeck_backend_claude.config import ToolConfig
     from holodeck_backend_claude.hookspecs import (
         AdapterFactory,
         AdapterOverride,
@@ -131,36 +128,12 @@ class Registry:
         """The same registry, with somebody to tell how far the opening of tools is."""
         return replace(self, given=replace(self.given, progress=progress))
 
-    def config_model(self, tool_type: str) -> type[ToolConfig]:
-        """The config class of a tool type.
-
-        Raises:
-            KeyError: The tool type is unknown.
-            PluginError: Its plugin names no subclass of ``ToolConfig``.
-        """
-        from holodeck_backend_claude.config import ToolConfig
-
-        provided = self.tool_types[tool_type]
-        model = _load(provided, provided.value.config)
-        if not (isinstance(model, type) and issubclass(model, ToolConfig)):
-            raise PluginError(
-                f"the tool type {tool_type!r} of {provided.origin} names {model!r} as its config, "
-                "which is not a subclass of holodeck_backend_claude.config.ToolConfig"
-            )
-        return model
-
     def adapter_factory(self, tool_type: str, backend: str) -> AdapterFactory:
         """The adapter of a tool type on a backend: its override there, or the neutral one."""
         override = self.overrides.get((tool_type, backend))
         chosen = override or self.tool_types[tool_type]
         factory: AdapterFactory = _load(chosen, chosen.value.adapter)
         return factory
-
-    def settings_models(self) -> Iterator[tuple[str, type[BaseModel]]]:
-        """``(settings_key, model)`` of every backend that has a block in agent.yaml."""
-        for provided in self.backends.values():
-            if provided.value.settings_key and provided.value.settings:
-                yield provided.value.settings_key, _load(provided, provided.value.settings)
 
     def choose(self, backend: str | None, provider: str) -> BackendChoice:
         """The backend that runs an agent: the one that is named, else that of the provider.

@@ -11,8 +11,10 @@ from holodeck_backend_claude.config.problems import DataPath, did_you_mean, list
 from holodeck_backend_claude.config.root_keys import from_plugins
 from holodeck_backend_claude.config.yaml.nodes import type_name
 from holodeck_backend_claude.contract import PluginError
+from holodeck_backend_claude.import_strings import resolve
 
 if TYPE_CHECKING:
+    from holodeck_backend_claude.hookspecs import ToolType
     from holodeck_backend_claude.registry import Registry
 
 MAX_TOOLS = 1_000
@@ -57,16 +59,24 @@ def _validated(
 ) -> ToolConfig | None:
     provided = registry.tool_types[data["type"]]
     try:
-        model = registry.config_model(data["type"])
+        model = _model(provided.value)
     except PluginError as cause:
         hint = f"this is a fault of {provided.origin}"
         reading.error((*path, "type"), str(cause), hint=hint)
         return None
-    if (
-        str(data.get("name")) not in registry.given.instances
-    ):  # a tool that is open already needs no source
+    if str(data.get("name")) not in registry.given.instances:  # an open tool needs no source
         reading.check_paths(model, path, data)
     return reading.validate(model, path, data, origin=str(provided.origin))
+
+
+def _model(tool_type: ToolType) -> type[ToolConfig]:
+    model = resolve(tool_type.config)
+    if not (isinstance(model, type) and issubclass(model, ToolConfig)):
+        raise PluginError(
+            f"the config of the tool type {tool_type.type!r}, {model!r}, is not a subclass of "
+            "holodeck_backend_claude.config.ToolConfig"
+        )
+    return model
 
 
 def _unknown_type(reading: Reading, registry: Registry, path: DataPath, tag: str) -> None:

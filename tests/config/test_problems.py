@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from pydantic import field_validator
 
 from holodeck_backend_claude.config import AgentFileError, Problem, read_agent
 from holodeck_backend_claude.config.problems import Findings, Mark, format_path
 from holodeck_backend_claude.contract import ConfigError, HoloDeckError
 from holodeck_backend_claude.plugins import load_plugins
-from holodeck_backend_claude.registry import Absent, Origin
+from holodeck_backend_claude.registry import Absent, Origin, Registry
+
+
+def configured(registry: Registry, tag: str, config: Any) -> None:
+    """Give a tool type another config class."""
+    provided = registry.tool_types[tag]
+    registry.tool_types[tag] = replace(provided, value=replace(provided.value, config=config))
+
 
 POLLY = "  - type: parrot\n    name: polly\n    description: d\n"
 
@@ -299,6 +308,15 @@ class TestTools:
         assert "no.such.module" in problem.message
         assert "parrot-tools 1.2" in problem.hint
 
+    def test_with_a_config_that_is_no_tool_config_name_the_plugin(
+        self, bench: Any, tools: Any
+    ) -> None:
+        configured(bench.registry, "broken", "collections:OrderedDict")
+        problem = bench.problem(tools("  - {type: broken, name: kb}\n"))
+        assert "OrderedDict" in problem.message
+        assert "not a subclass" in problem.message
+        assert "parrot-tools 1.2" in problem.hint
+
     def test_with_one_name_are_an_error_that_names_both_lines(self, bench: Any, tools: Any) -> None:
         problem = bench.problem(tools(POLLY + POLLY))
         assert (problem.path, problem.line) == ("tools[1].name", 11)
@@ -359,20 +377,16 @@ class TestSecrets:
         problems = bench.problems(f"name: x\ninstructions: x\n{block}\n")
         assert SECRET not in "\n".join(str(problem) for problem in problems)
 
-    def test_never_appear_in_what_a_plugins_validator_says(
-        self, bench: Any, tools: Any, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        from pydantic import field_validator
+    def test_never_appear_in_what_a_plugins_validator_says(self, bench: Any, tools: Any) -> None:
+        parrot = bench.registry.tool_types["parrot"].value.config
 
-        model = bench.registry.config_model("parrot")
-
-        class Talkative(model):  # type: ignore[misc, valid-type]
+        class Talkative(parrot):  # type: ignore[misc, valid-type]
             @field_validator("login", mode="before")
             @classmethod
             def _tell(cls, value: Any) -> Any:
                 raise ValueError(f"cannot use {value}")
 
-        monkeypatch.setattr(bench.registry, "config_model", lambda _type: Talkative)
+        configured(bench.registry, "parrot", Talkative)
         text = tools(POLLY + f"    login: {{user: me, code: {SECRET}}}\n")
         problem = bench.problem(text)
         assert SECRET not in str(problem)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from pydantic import BaseModel
 
 from holodeck_backend_claude.config import ToolConfig
 from holodeck_backend_claude.contract import PluginError, ToolAdapter
@@ -11,14 +10,6 @@ from holodeck_backend_claude.hookspecs import AdapterOverride, BackendType, Tool
 from holodeck_backend_claude.registry import Absent, Origin, Provided, Registry
 
 ORIGIN = Origin("sql", "acme-sql", "2.3")
-
-
-class Config(ToolConfig):
-    pass
-
-
-class Settings(BaseModel):
-    pass
 
 
 def neutral(_config: object, _instance: object) -> list[ToolAdapter]:
@@ -30,31 +21,9 @@ def special(_config: object, _instance: object) -> list[ToolAdapter]:
 
 
 def registry(**changes: object) -> Registry:
-    fields: dict[str, object] = {"config": Config, "adapter": neutral, **changes}
+    fields: dict[str, object] = {"config": ToolConfig, "adapter": neutral, **changes}
     tool = ToolType("sql", **fields)  # type: ignore[arg-type]
     return Registry(tool_types={"sql": Provided(tool, ORIGIN)})
-
-
-def test_the_config_class_of_a_tool_type_is_found_by_class_or_import_string() -> None:
-    named = f"{ToolConfig.__module__}:VectorstoreTool"
-
-    assert registry().config_model("sql") is Config
-    assert registry(config=named).config_model("sql").__name__ == "VectorstoreTool"
-
-
-def test_an_unknown_tool_type_is_a_key_error() -> None:
-    with pytest.raises(KeyError):
-        registry().config_model("other")
-
-
-def test_a_config_that_is_no_tool_config_names_the_plugin() -> None:
-    with pytest.raises(PluginError, match=r"'sql' of acme-sql 2\.3 .* not a subclass"):
-        registry(config="collections:OrderedDict").config_model("sql")
-
-
-def test_a_config_that_cannot_be_loaded_names_the_plugin() -> None:
-    with pytest.raises(PluginError, match=r"acme-sql 2\.3 cannot load 'no_such:Config'"):
-        registry(config="no_such:Config").config_model("sql")
 
 
 def test_an_override_is_used_on_its_backend_and_the_neutral_adapter_elsewhere() -> None:
@@ -65,17 +34,9 @@ def test_an_override_is_used_on_its_backend_and_the_neutral_adapter_elsewhere() 
     assert subject.adapter_factory("sql", "semantic-kernel") is neutral
 
 
-def test_settings_models_come_with_their_keys() -> None:
-    subject = Registry(
-        backends={
-            "a": Provided(
-                BackendType("a", (), "m:f", settings_key="acme", settings=Settings), ORIGIN
-            ),
-            "b": Provided(BackendType("b", (), "m:f"), ORIGIN),
-        }
-    )
-
-    assert list(subject.settings_models()) == [("acme", Settings)]
+def test_an_adapter_that_cannot_be_loaded_names_the_plugin() -> None:
+    with pytest.raises(PluginError, match=r"acme-sql 2\.3 cannot load 'no_such:adapt'"):
+        registry(adapter="no_such:adapt").adapter_factory("sql", "claude")
 
 
 class TestChoice:
