@@ -8,6 +8,7 @@ import re
 from typing import Any
 
 from holodeck_backend_claude.contract import PluginError
+from holodeck_backend_claude.failures import error_text
 
 _DOTTED = r"[^\W\d]\w*(?:\.[^\W\d]\w*)*"
 _IMPORT_STRING = re.compile(f"{_DOTTED}:{_DOTTED}")
@@ -36,4 +37,4 @@ def resolve(reference: Any) -> Any:
     except KeyboardInterrupt:
         raise
     except BaseException as cause:  # a module may also end in SystemExit; say which one did
-        raise PluginError(f"cannot load {reference!r}: {type(cause).__name__}: {cause}") from cause
+        raise PluginError(f"cannot load {reference!r}: {error_text(cause)}") from cause

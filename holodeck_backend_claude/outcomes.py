@@ -53,8 +53,11 @@ def check_turn(result: ExecutionResult) -> ExecutionResult:
     """
     if not result.is_error or result.error_reason == TURN_LIMIT:
         return result
-    text = result.error_reason or "the turn failed"
-    if result.error_detail:
-        text = f"{text}: {result.error_detail}"
     error = BackendTimeoutError if result.error_reason == TIMED_OUT else BackendSessionError
-    raise error(text, result=result)
+    raise error(failure_text(result), result=result)
+
+
+def failure_text(result: ExecutionResult) -> str:
+    """Why a turn failed, as a reader is told: the reason, and what is known about it."""
+    reason = result.error_reason or "the turn failed"
+    return f"{reason}: {result.error_detail}" if result.error_detail else reason

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from holodeck_backend_claude.contract import AgentBackend, HoloDeckError, PluginError
+from holodeck_backend_claude.failures import error_text
 from holodeck_backend_claude.import_strings import resolve
 from holodeck_backend_claude.registry import Absent, BackendChoice, Provided, Registry
 
@@ -61,9 +62,7 @@ def _made(provided: Provided[BackendType], agent: Agent, registry: Registry) -> 
     except HoloDeckError:
         raise
     except Exception as error:
-        raise PluginError(
-            f"{subject} could not be made: {type(error).__name__}: {error}"
-        ) from error
+        raise PluginError(f"{subject} could not be made: {error_text(error)}") from error
     if not isinstance(backend, AgentBackend):
         raise PluginError(
             f"{subject} gave a {type(backend).__name__}, which lacks methods of AgentBackend "

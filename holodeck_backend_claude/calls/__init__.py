@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from holodeck_backend_claude.calls.bound import BoundTool, RefusedArguments, bind
 from holodeck_backend_claude.calls.coercion import coerce
-from holodeck_backend_claude.calls.failures import error_text
 from holodeck_backend_claude.calls.names import legal_name, wire_names
 from holodeck_backend_claude.calls.schema import SchemaRefusedError, check_schema, model_schema
 
@@ -15,7 +14,6 @@ __all__ = [
     "bind",
     "check_schema",
     "coerce",
-    "error_text",
     "legal_name",
     "model_schema",
     "wire_names",

@@ -9,7 +9,7 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError, best_match
 
 from holodeck_backend_claude.calls.coercion import coerce
-from holodeck_backend_claude.calls.failures import CallRefusedError
+from holodeck_backend_claude.calls.refusals import CallRefusedError
 from holodeck_backend_claude.contract import JsonSchema
 
 _MOST_PROBLEMS = 5

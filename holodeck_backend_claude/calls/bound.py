@@ -9,10 +9,10 @@ from typing import Any
 from holodeck_backend_claude.calls.arguments import ArgumentsRefusedError, prepare_arguments
 from holodeck_backend_claude.calls.capping import cap_result
 from holodeck_backend_claude.calls.content import to_result
-from holodeck_backend_claude.calls.failures import error_text
 from holodeck_backend_claude.calls.invoking import invoke
 from holodeck_backend_claude.calls.policy import CallPolicy, Raised, run_call
 from holodeck_backend_claude.calls.progress import ProgressRelay, ReportProgress
+from holodeck_backend_claude.calls.refusals import text_of
 from holodeck_backend_claude.calls.schema import check_schema
 from holodeck_backend_claude.calls.slots import Slots
 from holodeck_backend_claude.contract import (
@@ -104,9 +104,9 @@ class BoundTool:
         try:
             result = await self._call(arguments, ToolCall({}, call_id, session_id), report_progress)
         except ArgumentsRefusedError as refusal:
-            result = RefusedArguments(content=(TextContent(error_text(refusal)),), is_error=True)
+            result = RefusedArguments(content=(TextContent(text_of(refusal)),), is_error=True)
         except Exception as error:  # noqa: BLE001 - a call has a result, whatever went wrong
-            result = ToolResult.from_text(error_text(error), is_error=True)
+            result = ToolResult.from_text(text_of(error), is_error=True)
         return cap_result(result, self.policy.max_result_chars)
 
     async def _call(
@@ -129,7 +129,7 @@ class BoundTool:
         finally:
             progress.end()
         if isinstance(outcome, Raised):
-            return ToolResult.from_text(error_text(outcome.error), is_error=True)
+            return ToolResult.from_text(text_of(outcome.error), is_error=True)
         result: ToolResult = outcome.value
         return _masked(result) if result.is_error else result
 

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from holodeck_backend_claude.calls.failures import CallRefusedError
+from holodeck_backend_claude.calls.refusals import CallRefusedError
 from holodeck_backend_claude.calls.slots import Slots
 from holodeck_backend_claude.concurrency.tasks import end_task
 from holodeck_backend_claude.concurrency.threads import Work, current_work

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from weakref import WeakKeyDictionary
 
-from holodeck_backend_claude.calls.failures import CallRefusedError
+from holodeck_backend_claude.calls.refusals import CallRefusedError
 
 
 class Slots:

@@ -1,9 +1,11 @@
-"""Text of a model on a terminal: shown as it is, but for what would control the terminal."""
+"""Text of others on a terminal: shown as it is, but for what would control the terminal."""
 
 from __future__ import annotations
 
 import re
 from typing import TextIO
+
+import click
 
 # C0 and C1 controls but tab and line feed: escape sequences begin with one of them.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -15,3 +17,9 @@ def printable(text: str, stream: TextIO) -> str:
         text = _CONTROL.sub("�", text.replace("\r\n", "\n"))
     encoding = getattr(stream, "encoding", None) or "utf-8"
     return text.encode(encoding, errors="replace").decode(encoding)
+
+
+def print_error(text: str, stream: TextIO, *, label: str = "Error") -> None:
+    """The line that says what went wrong, its label in red on a terminal."""
+    click.secho(f"{label}: ", fg="red", bold=True, nl=False, file=stream)
+    click.echo(printable(text, stream), file=stream)

@@ -8,7 +8,7 @@ from typing import Any, TextIO
 
 import click
 
-from holodeck_backend_claude.chat.printable import printable
+from holodeck_backend_claude.chat.printable import print_error, printable
 from holodeck_backend_claude.contract import (
     ExecutionResult,
     Retrying,
@@ -19,6 +19,7 @@ from holodeck_backend_claude.contract import (
     TurnEnd,
     TurnEvent,
 )
+from holodeck_backend_claude.outcomes import failure_text
 
 _LONGEST = 100
 
@@ -58,8 +59,7 @@ class TurnDisplay:
     def error(self, text: str) -> None:
         """Show why there is no answer, or no complete one."""
         self._new_line()
-        click.secho("Error: ", fg="red", bold=True, nl=False, file=self._notes)
-        click.echo(printable(text, self._notes), file=self._notes)
+        print_error(text, self._notes)
 
     def stopped(self) -> None:
         """Show that the user stopped the turn."""
@@ -72,8 +72,7 @@ class TurnDisplay:
         self._new_line()
         self._has_text = False
         if result.is_error:
-            detail = f": {result.error_detail}" if result.error_detail else ""
-            self.error(f"{result.error_reason or 'the turn failed'}{detail}")
+            self.error(failure_text(result))
 
     def _answer(self, text: str) -> None:
         if not text:

@@ -9,7 +9,6 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from holodeck_backend_claude.calls import BoundTool, bind, coerce, wire_names
-from holodeck_backend_claude.calls.failures import cause_text
 from holodeck_backend_claude.claude._compat import call_id_of, wire_annotations
 from holodeck_backend_claude.contract import (
     BackendInitError,
@@ -20,6 +19,7 @@ from holodeck_backend_claude.contract import (
     ToolAdapter,
     ToolResult,
 )
+from holodeck_backend_claude.failures import cause_text
 
 if TYPE_CHECKING:
     from claude_agent_sdk import McpSdkServerConfig, SdkMcpTool

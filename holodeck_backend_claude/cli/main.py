@@ -127,22 +127,24 @@ def _give_up_stdout() -> None:
 
 def _print_error(message: str, options: CommonOptions) -> None:
     _print_traceback(options)
-    click.secho("Error: ", fg="red", bold=True, nl=False, err=True)
-    click.echo(message, err=True)
+    _print_red("Error", message)
 
 
 def _print_bug(error: Exception, options: CommonOptions) -> None:
     _print_traceback(options)
-    message = " ".join(str(error).split())
+    from holodeck_backend_claude.failures import error_text
+
     where = (
         "the traceback is above" if options.verbose else "run it again with -v for the traceback"
     )
-    click.secho("Internal error: ", fg="red", bold=True, nl=False, err=True)
-    click.echo(
-        f"{type(error).__name__}{': ' if message else ''}{message} "
-        f"(this is a bug, please report it; {where})",
-        err=True,
-    )
+    text = " ".join(error_text(error).split())
+    _print_red("Internal error", f"{text} (this is a bug, please report it; {where})")
+
+
+def _print_red(label: str, text: str) -> None:
+    from holodeck_backend_claude.chat.printable import print_error
+
+    print_error(text, sys.stderr, label=label)
 
 
 def _print_traceback(options: CommonOptions) -> None:

@@ -11,9 +11,12 @@ import traceback
 from collections.abc import Iterator
 
 from holodeck_backend_claude.contract import PluginError
+from holodeck_backend_claude.failures import error_text
 from holodeck_backend_claude.registry import Origin
 
 _NOT_THE_PLACE = (__file__, importlib.__file__, importlib.metadata.__file__)
+
+_LONGEST_MESSAGE = 500
 
 HANG_SECONDS = 2.0
 """After this long the user is told which plugin everybody is waiting for."""
@@ -34,7 +37,7 @@ def contained(doing: str) -> Iterator[None]:
     except (KeyboardInterrupt, PluginError):
         raise
     except BaseException as error:  # SystemExit and CancelledError of a plugin are its failures too
-        raise PluginError(f"{doing} raised {describe(error)}") from error
+        raise PluginError(f"{doing} raised {_on_one_line(error)}{_place(error)}") from error
 
 
 class SlowWatch:
@@ -77,14 +80,8 @@ class SlowWatch:
                 )
 
 
-def describe(error: BaseException) -> str:
-    """Type, message and place of an error on one line; works for errors that cannot be printed."""
-    try:
-        message = " ".join(str(error).split())
-    except Exception:  # noqa: BLE001  # a broken __str__ is the plugin's and must not hide the type
-        message = ""
-    place = _place(error)
-    return f"{type(error).__name__}{': ' if message else ''}{message[:500]}{place}"
+def _on_one_line(error: BaseException) -> str:
+    return " ".join(error_text(error).split())[:_LONGEST_MESSAGE]
 
 
 def _place(error: BaseException) -> str:

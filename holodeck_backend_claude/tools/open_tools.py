@@ -9,11 +9,11 @@ from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from holodeck_backend_claude.calls.bound import BoundTool, bind, origin_of
-from holodeck_backend_claude.calls.failures import cause_text
 from holodeck_backend_claude.calls.names import wire_names
 from holodeck_backend_claude.calls.schema import SchemaRefusedError
 from holodeck_backend_claude.concurrency.tasks import GRACE_SECONDS, wait_out
 from holodeck_backend_claude.contract import AskModel, BackendInitError, ToolAdapter
+from holodeck_backend_claude.failures import cause_text
 from holodeck_backend_claude.hookspecs import ToolContext, ToolType
 from holodeck_backend_claude.import_strings import resolve
 from holodeck_backend_claude.redaction import remember_secrets
@@ -95,8 +95,15 @@ class OpenTools:
         self.by_wire_name, self.system_prompt = {}, ""
         if not owners:
             return
-        closing = asyncio.create_task(_close_all(owners), name="closing the tools")
+        closing = asyncio.create_task(self._close_all(owners), name="closing the tools")
         await wait_out(closing, seconds=CLOSE_SECONDS + 2 * GRACE_SECONDS)
+
+    async def _close_all(self, owners: Sequence[ToolOwner]) -> None:
+        await asyncio.gather(*(owner.close(seconds=CLOSE_SECONDS) for owner in owners))
+        try:
+            await self._contexts.close()
+        except Exception as error:  # noqa: BLE001 - the tools are closed, whatever is left open
+            log.warning("the embedding provider did not close: %s", cause_text(error))
 
     # ------------------------------------------------------------------------------- opening
 
@@ -221,7 +228,3 @@ def _origin(config: ToolConfig) -> str:
 
 def _refuse(config: ToolConfig, problem: str, cause: BaseException | None = None) -> NoReturn:
     raise BackendInitError(f"{_origin(config)} {problem}") from cause
-
-
-async def _close_all(owners: Sequence[ToolOwner]) -> None:
-    await asyncio.gather(*(owner.close(seconds=CLOSE_SECONDS) for owner in owners))

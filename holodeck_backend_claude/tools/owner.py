@@ -11,9 +11,9 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
-from holodeck_backend_claude.calls.failures import cause_text
 from holodeck_backend_claude.concurrency.tasks import end_task, wait_out
 from holodeck_backend_claude.concurrency.threads import Work, current_work
+from holodeck_backend_claude.failures import cause_text
 
 
 class OpenFailedError(Exception):

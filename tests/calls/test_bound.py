@@ -20,11 +20,9 @@ import anyio
 import pytest
 
 from holodeck_backend_claude.calls import BoundTool, RefusedArguments, SchemaRefusedError, bind
-from holodeck_backend_claude.calls.failures import cause_text, error_text
 from holodeck_backend_claude.concurrency import blocked_threads, in_thread
 from holodeck_backend_claude.config import ToolConfig
 from holodeck_backend_claude.contract import (
-    ConfigError,
     PluginError,
     TextContent,
     ToolAnnotations,
@@ -308,20 +306,6 @@ class TestFailures:
     async def test_secrets_in_a_good_result_are_left_alone(self, make_tool: MakeTool) -> None:
         text = "Send the header Authorization: Bearer <your token here>."
         assert (await make_tool(returning(text)).call({})).text == text
-
-    def test_errors_written_for_the_user_lose_no_word_that_only_looks_like_a_secret(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setenv("PROBE_KEY", "plain-looking")
-        error = ConfigError("embedding_provider.api_key: 'openai' needs a key, not plain-looking")
-        told = "embedding_provider.api_key: 'openai' needs a key, not [secret]"
-        assert cause_text(error) == told
-        assert error_text(error) == f"ConfigError: {told}"
-        assert "'openai'" not in error_text(ValueError(str(error)))
-
-    def test_errors_written_for_the_user_need_no_type_before_them(self) -> None:
-        assert cause_text(PluginError("kb: write it so")) == "kb: write it so"
-        assert cause_text(PluginError()) == error_text(PluginError()) == "PluginError: no message"
 
 
 class TestTimeLimit:

@@ -7,7 +7,7 @@ import io
 import pytest
 
 from holodeck_backend_claude.chat import TurnDisplay
-from holodeck_backend_claude.chat.printable import printable
+from holodeck_backend_claude.chat.printable import print_error, printable
 from holodeck_backend_claude.contract import (
     ExecutionResult,
     Retrying,
@@ -118,3 +118,15 @@ def test_text_in_a_pipe_stays_as_it_is() -> None:
 def test_text_that_a_stream_cannot_encode_is_replaced() -> None:
     stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     assert printable("é!", stream) == "?!"
+
+
+def test_an_error_is_told_in_one_line_that_controls_no_terminal() -> None:
+    terminal, pipe = Tty(), io.StringIO()
+    for stream in (terminal, pipe):
+        print_error("refused: \x1b]0;title\x07", stream)
+        print_error("odd", stream, label="Internal error")
+    assert terminal.getvalue() == (
+        "\x1b[31m\x1b[1mError: \x1b[0mrefused: �]0;title�\n"
+        "\x1b[31m\x1b[1mInternal error: \x1b[0modd\n"
+    )
+    assert pipe.getvalue() == "Error: refused: \x1b]0;title\x07\nInternal error: odd\n"

@@ -322,3 +322,9 @@ def test_a_hanging_import_is_named_on_stderr_and_ctrl_c_ends_it(site: Site) -> N
     assert "Ctrl-C" in line
     assert rest.strip() == ""
     assert process.returncode == 130
+
+
+def test_a_secret_in_the_error_of_a_plugin_is_not_shown(site: Site, why: Why) -> None:
+    site.add("acme-leaky", "raise RuntimeError('redis://app:s3cr3t@host refused')")
+    cause = why(site.load(), "acme-leaky")
+    assert "raised RuntimeError: redis://app:[secret]@host refused (" in cause

@@ -78,7 +78,8 @@ async def _run(
 
 
 def _show(result: ExecutionResult, *, as_json: bool) -> None:
-    from holodeck_backend_claude.chat.printable import printable
+    from holodeck_backend_claude.chat.printable import print_error, printable
+    from holodeck_backend_claude.outcomes import failure_text
 
     if as_json:
         import json
@@ -87,10 +88,4 @@ def _show(result: ExecutionResult, *, as_json: bool) -> None:
     elif result.response:
         click.echo(printable(result.response, sys.stdout))
     if result.is_error:
-        reason = result.error_reason or "the run failed"
-        click.secho("Error: ", fg="red", bold=True, nl=False, err=True)
-        click.echo(f"{reason}{_detail(result)}", err=True)
-
-
-def _detail(result: ExecutionResult) -> str:
-    return f": {result.error_detail}" if result.error_detail else ""
+        print_error(failure_text(result), sys.stderr)

@@ -1,4 +1,4 @@
-"""What a failure reads like: type and message, never empty, secrets masked."""
+"""What an exception reads like: type and message, never empty, secrets masked."""
 
 from __future__ import annotations
 
@@ -6,20 +6,17 @@ from holodeck_backend_claude.contract import HoloDeckError
 from holodeck_backend_claude.redaction import mask_known_secrets, mask_secrets
 
 
-class CallRefusedError(HoloDeckError):
-    """The call policy gave a call up; its text is complete and names the tool."""
-
-
 def error_text(error: BaseException) -> str:
-    """The text of a failure for the model: type and message.
+    """Type and message of an error.
 
-    ``str(error)`` alone is empty for ``TimeoutError()`` and says nothing for ``KeyError('id')``.
+    ``str(error)`` alone is empty for ``TimeoutError()``, says nothing for ``KeyError('id')``, and
+    may itself raise.
     """
     return _masked(_describe(error), error)
 
 
 def cause_text(error: BaseException) -> str:
-    """The text of a failure as part of a message for the user.
+    """The text of an error as part of a message for the user.
 
     The errors of this package are written for the user and need no type before them.
     """
@@ -34,10 +31,7 @@ def _masked(text: str, error: BaseException) -> str:
 
 
 def _describe(error: BaseException) -> str:
-    message = _message(error)
-    if isinstance(error, CallRefusedError) and message:
-        return message
-    text = f"{type(error).__name__}: {message or 'no message'}"
+    text = f"{type(error).__name__}: {_message(error) or 'no message'}"
     if isinstance(error, BaseExceptionGroup):
         parts = "; ".join(_describe(part) for part in error.exceptions)
         text = f"{text} [{parts}]"
