@@ -22,10 +22,10 @@ from pathlib import Path
 import numpy as np
 
 from holodeck_backend_claude.config import VectorstoreTool
+from holodeck_backend_claude.contract import Embedder
 from holodeck_backend_claude.retrieval import (
     ChunkSettings,
     Database,
-    Embedder,
     Index,
     Searcher,
     make_embedder,

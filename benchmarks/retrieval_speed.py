@@ -57,6 +57,9 @@ class RandomEmbedder:
         del text
         return self._random.standard_normal(DIMENSIONS, np.float32)
 
+    async def close(self) -> None:
+        """Nothing is open."""
+
 
 def write_documents(folder: Path, passages: int) -> None:
     """Markdown files of a dozen sections, with words as frequent as in a natural text."""

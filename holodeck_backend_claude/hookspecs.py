@@ -34,9 +34,14 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from holodeck_backend_claude.config import Agent, ToolConfig
-    from holodeck_backend_claude.contract import AgentBackend, AskModel, ShowProgress, ToolAdapter
+    from holodeck_backend_claude.contract import (
+        AgentBackend,
+        AskModel,
+        Embedder,
+        ShowProgress,
+        ToolAdapter,
+    )
     from holodeck_backend_claude.registry import Registry
-    from holodeck_backend_claude.retrieval import Embedder
 
 PROJECT = "holodeck"
 ENTRY_POINT_GROUP = "holodeck"
@@ -56,8 +61,8 @@ class ToolContext:
     Attributes:
         base_dir: The folder of agent.yaml; relative paths start here.
         cache_dir: A private folder of this tool below ``.holodeck/``; made by whoever writes first.
-        embeddings: Makes the agent's embedder when first called; None where there is none
-            (keyword search is then what is left).
+        embeddings: Makes the embedder that all tools of the agent share, when first called; None
+            where there is none (keyword search is then what is left). It is closed after the tools.
         ask_model: The agent's model without tools; usable once the backend runs.
         progress: ``progress(label, done, total)``, for bars on long work.
         log: The logger of this tool.

@@ -1,7 +1,7 @@
 """Retrieval: sources to documents, chunks, vectors and keywords, and from these to results."""
 
 from holodeck_backend_claude.retrieval.documents.sources import Skipped
-from holodeck_backend_claude.retrieval.embedding.embeddings import Embedder, make_embedder
+from holodeck_backend_claude.retrieval.embedding.embeddings import make_embedder
 from holodeck_backend_claude.retrieval.errors import EmbeddingError, RetrievalError
 from holodeck_backend_claude.retrieval.indexing.database import Database
 from holodeck_backend_claude.retrieval.indexing.index import Index, IndexReport
@@ -12,7 +12,6 @@ from holodeck_backend_claude.retrieval.results import SearchResult
 __all__ = [
     "ChunkSettings",
     "Database",
-    "Embedder",
     "EmbeddingError",
     "Index",
     "IndexReport",

@@ -15,7 +15,7 @@ from holodeck_backend_claude.redaction import is_secret_name
 
 if TYPE_CHECKING:
     from holodeck_backend_claude.config import Agent, ToolConfig
-    from holodeck_backend_claude.retrieval import Embedder
+    from holodeck_backend_claude.contract import Embedder
 
 
 class Contexts:
@@ -38,6 +38,10 @@ class Contexts:
             log=logging.getLogger(f"holodeck_backend_claude.tool.{legal_name(config.name)}"),
         )
 
+    async def close(self) -> None:
+        """Close the embedder, if one was made; a tool that asks later gets another one."""
+        await self._embeddings.close()
+
 
 class _Embeddings:
     """The agent's embedder, made when first asked for, once, from whichever thread."""
@@ -55,6 +59,12 @@ class _Embeddings:
                 agent = self._agent
                 self._made = (make_embedder(agent.embedding_provider, agent.environment()),)
             return self._made[0]
+
+    async def close(self) -> None:
+        with self._lock:
+            (embedder,), self._made = self._made or (None,), None
+        if embedder is not None:
+            await embedder.close()
 
 
 def cache_dir(agent: Agent, config: ToolConfig) -> Path:

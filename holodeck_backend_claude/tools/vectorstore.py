@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 
 from holodeck_backend_claude.concurrency import in_thread
 from holodeck_backend_claude.config import VectorstoreTool
-from holodeck_backend_claude.contract import ShowProgress
+from holodeck_backend_claude.contract import Embedder, ShowProgress
 from holodeck_backend_claude.retrieval import (
     ChunkSettings,
     Database,
-    Embedder,
     Index,
     IndexReport,
     RetrievalError,
@@ -39,7 +38,7 @@ class VectorStoreTool:
         config: What agent.yaml says.
         base_dir: The folder of agent.yaml; a relative ``source`` starts here.
         cache_dir: The folder of this tool's index, for it alone.
-        embedder: Who makes vectors; None for search by keyword only.
+        embedder: Who makes vectors, closed by whoever made it; None for search by keyword only.
         progress: ``progress(label, done, total)``, told how far the indexing is.
         log: Where messages go.
 
@@ -133,12 +132,9 @@ class VectorStoreTool:
         return await self._search(query)
 
     async def close(self) -> None:
-        """Close the index and the connections of the embedder; may be called twice."""
+        """Close the index; may be called twice."""
         self.report = None
         self._database.close()
-        close_embedder = getattr(self._embedder, "close", None)
-        if close_embedder is not None:
-            await close_embedder()
 
     async def _repair(self, damage: DamagedIndexError) -> None:
         async with self._repairing:

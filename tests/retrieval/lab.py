@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from holodeck_backend_claude.contract import Embedder
 from holodeck_backend_claude.retrieval import (
     ChunkSettings,
     Database,
-    Embedder,
     Index,
     IndexReport,
     Searcher,
@@ -48,6 +48,8 @@ class WordEmbedder:
         self.queries.append(text)
         self.before([text])
         return self.vector(text)
+
+    async def close(self) -> None: ...
 
     def vector(self, text: str) -> Floats:
         vector = np.full(self.size, 1e-3, np.float32)

@@ -8,7 +8,8 @@ import threading
 import numpy as np
 import pytest
 
-from holodeck_backend_claude.retrieval import Embedder, make_embedder
+from holodeck_backend_claude.contract import Embedder
+from holodeck_backend_claude.retrieval import make_embedder
 
 GOLDEN = {  # the first numbers of each vector
     "Refunds are accepted within 30 days of purchase.": [

@@ -35,6 +35,8 @@ class Embedder:
     async def embed_query(self, text: str) -> NDArray[np.float32]:
         return self._vector(text)
 
+    async def close(self) -> None: ...
+
     def _vector(self, text: str) -> NDArray[np.float32]:
         return np.array([1 + text.count(char) for char in "aeiourst"], np.float32)
 

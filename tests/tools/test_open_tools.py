@@ -26,6 +26,7 @@ from holodeck_backend_claude.tools.context import cache_dir
 from holodeck_backend_claude.tools.open_tools import OpenTools
 
 ORIGIN = Origin("probes", "holodeck-probes", "1.0")
+EMBEDDINGS = EmbeddingProviderConfig(provider="openai", api_key=SecretStr("key"))
 
 
 class Probe(ToolConfig):
@@ -520,13 +521,42 @@ class TestContext:
         assert all(folder.parent.parent == tmp_path / ".holodeck" / "tools" for folder in folders)
 
     async def test_all_tools_share_one_embedder(self, stage: Stage) -> None:
-        settings = EmbeddingProviderConfig(provider="openai", api_key=SecretStr("key"))
-        tools = stage.tools(agent(probe("a"), probe("b"), embedding_provider=settings))
+        tools = stage.tools(agent(probe("a"), probe("b"), embedding_provider=EMBEDDINGS))
         await tools.open()
         shared = stage.contexts["a"].embeddings()
         assert shared is not None
         assert stage.contexts["b"].embeddings() is shared
         await tools.close()
+
+    async def test_the_embedder_is_closed_once_after_the_tools(
+        self, stage: Stage, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async def close(_embedder: ServiceEmbedder) -> None:
+            stage.events.append("close embedder")
+
+        monkeypatch.setattr(ServiceEmbedder, "close", close)
+        tools = stage.tools(agent(probe("a"), probe("b"), embedding_provider=EMBEDDINGS))
+        await tools.open()
+        for context in stage.contexts.values():
+            context.embeddings()
+        await tools.close()
+        await tools.close()
+        assert sorted(stage.events[-3:-1]) == ["close a", "close b"]
+        assert stage.events[-1] == "close embedder"
+        assert stage.events.count("close embedder") == 1
+
+    async def test_an_embedder_that_does_not_close_is_logged(
+        self, stage: Stage, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        async def close(_embedder: ServiceEmbedder) -> None:
+            raise ConnectionError("redis://:p4ssword@host is gone")
+
+        monkeypatch.setattr(ServiceEmbedder, "close", close)
+        tools = stage.tools(agent(probe("a"), embedding_provider=EMBEDDINGS))
+        await tools.open()
+        stage.contexts["a"].embeddings()
+        await tools.close()
+        assert "did not close: ConnectionError: redis://:[secret]@host is gone" in caplog.text
 
     async def test_a_faulty_embedding_provider_is_told_when_it_is_first_asked_for(
         self, stage: Stage, monkeypatch: pytest.MonkeyPatch

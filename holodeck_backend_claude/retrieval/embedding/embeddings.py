@@ -1,16 +1,16 @@
-"""What turns text into vectors: the protocol, the choice by config, and the check of what comes."""
+"""Who turns text into vectors: the choice by config, and the check of what comes."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, TypeAlias
+from collections.abc import Mapping
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from holodeck_backend_claude.config import EmbeddingProviderConfig
-from holodeck_backend_claude.contract import ConfigError
+from holodeck_backend_claude.contract import ConfigError, Embedder
 from holodeck_backend_claude.retrieval.embedding import local
 from holodeck_backend_claude.retrieval.embedding.models import service_model
 from holodeck_backend_claude.retrieval.embedding.services import ServiceEmbedder
@@ -20,36 +20,6 @@ log = logging.getLogger(__name__)
 
 Vector: TypeAlias = NDArray[np.float32]
 """Of shape ``(dimensions,)``, or ``(n, dimensions)`` for several."""
-
-
-class Embedder(Protocol):
-    """Turns text into vectors; vectors of similar texts point the same way.
-
-    Attributes:
-        fingerprint: Names the model. Vectors are reused as long as it stays the same.
-        dimensions: Length of a vector; None where only an answer of the provider tells.
-    """
-
-    @property
-    def fingerprint(self) -> str: ...  # noqa: D102
-    @property
-    def dimensions(self) -> int | None: ...  # noqa: D102
-
-    async def embed_documents(self, texts: Sequence[str]) -> Vector:
-        """The vectors of passages, of shape ``(len(texts), dimensions)``.
-
-        Raises:
-            EmbeddingError: The call failed; ``rejected_input`` tells whether other texts may work.
-        """
-        ...
-
-    async def embed_query(self, text: str) -> Vector:
-        """The vector of a query, of shape ``(dimensions,)``.
-
-        Raises:
-            EmbeddingError: The call failed.
-        """
-        ...
 
 
 def make_embedder(

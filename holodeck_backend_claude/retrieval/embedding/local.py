@@ -85,6 +85,9 @@ class LocalEmbedder:
         """The vector of a query, of shape ``(384,)`` and length 1."""
         return await in_thread(self._query, text)
 
+    async def close(self) -> None:
+        """Nothing to release: all of a process share one model."""
+
     def _documents(self, texts: list[str]) -> _Floats:
         windows: list[list[int]] = []
         owners: list[int] = []

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from holodeck_backend_claude.concurrency.threads import in_thread
-from holodeck_backend_claude.contract import ConfigError, ShowProgress
+from holodeck_backend_claude.contract import ConfigError, Embedder, ShowProgress
 from holodeck_backend_claude.retrieval.documents.sources import Skipped, nothing_found
-from holodeck_backend_claude.retrieval.embedding.embeddings import Embedder
 from holodeck_backend_claude.retrieval.indexing import store, vectors
 from holodeck_backend_claude.retrieval.indexing.database import Database
 from holodeck_backend_claude.retrieval.indexing.lock import exclusive

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from holodeck_backend_claude.concurrency.threads import in_thread
 from holodeck_backend_claude.concurrency.together import together
-from holodeck_backend_claude.retrieval.embedding.embeddings import Embedder, unit_vector
+from holodeck_backend_claude.contract import Embedder
+from holodeck_backend_claude.retrieval.embedding.embeddings import unit_vector
 from holodeck_backend_claude.retrieval.errors import EmbeddingError
 from holodeck_backend_claude.retrieval.indexing import vectors
 from holodeck_backend_claude.retrieval.indexing.database import Database
