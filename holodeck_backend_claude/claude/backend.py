@@ -12,6 +12,7 @@ from holodeck_backend_claude.calls import BoundTool
 from holodeck_backend_claude.claude.client import Client, find_program
 from holodeck_backend_claude.claude.environment import credential
 from holodeck_backend_claude.claude.options import settings_of
+from holodeck_backend_claude.claude.plugin import NAME
 from holodeck_backend_claude.claude.server import PREFIX, Run, build_server, by_full_name
 from holodeck_backend_claude.claude.session import ClaudeSession
 from holodeck_backend_claude.contract import (
@@ -21,7 +22,7 @@ from holodeck_backend_claude.contract import (
     ExecutionResult,
 )
 from holodeck_backend_claude.earlier_turns import with_context
-from holodeck_backend_claude.tools.open_tools import OpenTools
+from holodeck_backend_claude.tools.open_tools import ASK_PROMPT, OpenTools
 
 if TYPE_CHECKING:
     from holodeck_backend_claude.config import Agent
@@ -31,8 +32,6 @@ log = logging.getLogger(__name__)
 
 # What Claude Code takes from nobody: said in agent.yaml, it is reported as without effect.
 _UNUSED_MODEL_KEYS = ("temperature", "top_p", "api_version")
-
-_ASK_PROMPT = "Answer as briefly as the request allows."
 
 
 class ClaudeBackend:
@@ -46,7 +45,7 @@ class ClaudeBackend:
     def __init__(self, agent: Agent, registry: Registry) -> None:
         self._agent = agent
         self._open_tools = OpenTools(
-            agent, registry, backend="claude", ask_model=self._ask, prefix=PREFIX
+            agent, registry, backend=NAME, ask_model=self._ask, prefix=PREFIX
         )
         self._tools: Mapping[str, BoundTool] = {}
         self._sessions: set[ClaudeSession] = set()
@@ -140,16 +139,15 @@ class ClaudeBackend:
             await session.open()
             return await session.run_turn(message)
         except BackendError as error:
-            return outcomes.failed(
-                ExecutionResult(response="", num_turns=0), outcomes.CRASHED, str(error)
-            )
+            nothing = ExecutionResult(response="", num_turns=0)
+            return error.result or outcomes.failed(nothing, outcomes.CRASHED, str(error))
         finally:
             await session.close()
 
     async def _ask(self, prompt: str) -> str:
         """The agent's model without tools, for a tool that needs it."""
         self._require_running()
-        result = await self._run_alone(self._session({}, _ASK_PROMPT), prompt)
+        result = await self._run_alone(self._session({}, ASK_PROMPT), prompt)
         return outcomes.check_turn(result).response
 
 

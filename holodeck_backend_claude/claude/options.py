@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holodeck_backend_claude.claude._compat import literal_prompt_options
+from holodeck_backend_claude.claude.plugin import SETTINGS_KEY
 from holodeck_backend_claude.claude.settings import ClaudeSettings
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ MAX_LINE_BYTES = 64 * 1024 * 1024
 
 def settings_of(agent: Agent) -> ClaudeSettings:
     """The agent's ``claude:`` block, or its defaults."""
-    settings: ClaudeSettings = agent.settings_for("claude", ClaudeSettings())
+    settings: ClaudeSettings = agent.settings_for(SETTINGS_KEY, ClaudeSettings())
     return settings
 
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 from holodeck_backend_claude.hookspecs import AdapterOverride, BackendType, hookimpl
 
 HOLODECK_API = 1
+NAME = "claude"
+SETTINGS_KEY = "claude"
 
 
 @hookimpl
 def holodeck_register_backend() -> BackendType:
     """The backend that runs an agent on the Claude Agent SDK."""
     return BackendType(
-        name="claude",
+        name=NAME,
         providers=("anthropic",),
         factory="holodeck_backend_claude.claude.backend:ClaudeBackend",
-        settings_key="claude",
+        settings_key=SETTINGS_KEY,
         settings="holodeck_backend_claude.claude.settings:ClaudeSettings",
     )
 
@@ -24,5 +26,5 @@ def holodeck_adapt_tool() -> list[AdapterOverride]:
     """The search tools' adapters that also render themselves as SDK tools."""
     adapters = "holodeck_backend_claude.claude.adapters"
     return [
-        AdapterOverride("vectorstore", "claude", f"{adapters}:VectorStoreToolAdapter"),
+        AdapterOverride("vectorstore", NAME, f"{adapters}:VectorStoreToolAdapter"),
     ]

@@ -119,8 +119,7 @@ class ClaudeSession(StreamedSession):
 
     async def stream(self, message: str) -> AsyncGenerator[TurnEvent, None]:
         """Run one turn, yielding typed events; see the contract."""
-        if self._ended_by is not None:
-            raise BackendSessionError(f"the session cannot take a message: {self._ended_by}")
+        self._check_can_take(message)
         request = _Request(message)
         self._inbox.put_nowait(request)
         try:
@@ -128,6 +127,14 @@ class ClaudeSession(StreamedSession):
                 yield event
         finally:
             request.stop(outcomes.INTERRUPTED)
+
+    def _check_can_take(self, message: object) -> None:
+        if not isinstance(message, str):
+            raise TypeError(f"a message is a text, not a {type(message).__name__}")
+        if self._ended_by is not None:
+            raise BackendSessionError(f"the session cannot take a message: {self._ended_by}")
+        if self._owner is None or self._owner.get_loop() is not asyncio.get_running_loop():
+            raise BackendSessionError("the session belongs to another event loop")
 
     async def close(self) -> None:
         """Stop what runs, end the process, remove its files; may be called twice."""
@@ -154,12 +161,12 @@ class ClaudeSession(StreamedSession):
         except BaseException as cause:
             self._ended_by = str(cause) or "it did not start"
             await self._end(self._client)
-            if not isinstance(cause, Exception):
-                started.cancel()
-                raise
-            if not started.cancelled():
+            if isinstance(cause, Exception):
                 started.set_exception(cause)
-            return
+                return
+            started.set_exception(_closed_while_starting())
+            started.exception()  # known, whether or not somebody still waits for the start
+            raise
         started.set_result(None)
         try:
             while (request := await self._inbox.get()) is not None:
@@ -242,3 +249,11 @@ class ClaudeSession(StreamedSession):
                 ended = outcomes.failed(result, outcomes.INTERRUPTED, self._ended_by)
                 request.events.put(TurnEnd(ended))
         self._on_close(self)
+
+
+def _closed_while_starting() -> BackendSessionError:
+    detail = "the session was closed while it started"
+    result = outcomes.failed(
+        ExecutionResult(response="", num_turns=0), outcomes.INTERRUPTED, detail
+    )
+    return BackendSessionError(detail, result=result)

@@ -25,7 +25,7 @@ from claude_agent_sdk import (
 from holodeck_backend_claude import outcomes
 from holodeck_backend_claude.claude.text_stream import TextStream
 from holodeck_backend_claude.claude.usage import Usage, as_contract
-from holodeck_backend_claude.claude.verdict import reason_of
+from holodeck_backend_claude.claude.verdict import SaidByCLI, reason_of
 from holodeck_backend_claude.contract import (
     ExecutionResult,
     Retrying,
@@ -66,8 +66,8 @@ class Turn:
         self._denials: list[dict[str, Any]] = []
         self._model: str | None = None
         self._session_id: str | None = None
-        self._turns = 0
-        self._said_by_cli: str | None = None
+        self._answers: set[str] = set()  # ids of the model's messages
+        self._said_by_cli: SaidByCLI | None = None
         self._verdict: ResultMessage | None = None
         self.cost_before = cost_before
         self.cost_after = cost_before
@@ -121,11 +121,12 @@ class Turn:
 
     def _assistant(self, message: AssistantMessage) -> Iterator[TurnEvent]:
         if message.model == _SYNTHETIC_MODEL:
-            self._said_by_cli = _text(message.content)
+            self._said_by_cli = SaidByCLI(_text(message.content), message.error)
             return
         parent = message.parent_tool_use_id
         if parent is None:
             self._model = message.model
+            self._answers.add(message.message_id or str(len(self._answers)))
         for block in message.content:
             match block:
                 case ToolUseBlock():
@@ -175,7 +176,6 @@ class Turn:
 
     def _end(self, message: ResultMessage) -> None:
         self._verdict = message
-        self._turns = message.num_turns
         if message.total_cost_usd is not None:
             self.cost_after = message.total_cost_usd
         self._denials = [
@@ -204,7 +204,7 @@ class Turn:
             tool_calls=list(self._calls.values()),
             tool_results=list(self._results),
             token_usage=self._token_usage(),
-            num_turns=self._turns or self._usage.messages,
+            num_turns=len(self._answers) or self._usage.messages,
             cost_usd=self._cost(),
             session_id=self._session_id,
             thinking="".join(self._thinking) or None,
@@ -214,10 +214,11 @@ class Turn:
         )
         if stopped_by is not None:
             return outcomes.failed(result, stopped_by, mask_secrets(detail) if detail else None)
-        reason = reason_of(self._verdict, said_by_cli=self._said_by_cli)
+        reason = reason_of(self._verdict, self._said_by_cli)
         if reason is None:
             return result
-        said = self._said_by_cli or "; ".join(getattr(self._verdict, "errors", None) or ())
+        errors = "; ".join(getattr(self._verdict, "errors", None) or ())
+        said = self._said_by_cli.text if self._said_by_cli else errors
         return outcomes.failed(result, reason, mask_secrets(said) if said else None)
 
     def _token_usage(self) -> dict[str, int]:

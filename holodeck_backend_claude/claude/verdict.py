@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from holodeck_backend_claude import outcomes
@@ -16,12 +18,35 @@ _REASON_BY_SUBTYPE = {
 }
 
 
-def reason_of(verdict: ResultMessage | None, *, said_by_cli: str | None) -> str | None:
+# What Claude Code calls the failures that have a reason of their own here.
+_REASON_BY_KIND = {
+    "authentication_failed": outcomes.UNAUTHENTICATED,
+    "rate_limit": outcomes.RATE_LIMITED,
+}
+
+# What its texts about a connection have in common, whatever it calls the failure.
+_CONNECTION = re.compile(r"connection|socket|\bE[A-Z]{4,}\b")
+
+
+@dataclass(frozen=True)
+class SaidByCLI:
+    """What Claude Code said in the model's place when a request failed.
+
+    Attributes:
+        text: Its words.
+        kind: What it calls the failure, e.g. ``server_error``; None where it does not say.
+    """
+
+    text: str
+    kind: str | None
+
+
+def reason_of(verdict: ResultMessage | None, said: SaidByCLI | None) -> str | None:
     """Why a turn failed, or None if it succeeded.
 
     Args:
         verdict: The result message; None where the process ended without one.
-        said_by_cli: What Claude Code said in the model's place, if it did.
+        said: What Claude Code said in the model's place, if it did.
     """
     if verdict is None:
         return outcomes.CRASHED
@@ -33,6 +58,15 @@ def reason_of(verdict: ResultMessage | None, *, said_by_cli: str | None) -> str 
         return outcomes.REFUSED
     if not verdict.is_error and verdict.subtype == "success":
         return None
-    # An API failure without a status: the connection broke while the answer came.
-    api_failed = verdict.subtype == "success" and said_by_cli
-    return outcomes.CONNECTION_LOST if api_failed else outcomes.provider_error(verdict.subtype)
+    if said is None or verdict.subtype != "success":
+        said = SaidByCLI(text="", kind=verdict.subtype)
+    return _reason_without_status(said)
+
+
+def _reason_without_status(said: SaidByCLI) -> str:
+    """An API failure without an HTTP status: no answer came, or it broke off."""
+    if said.kind in _REASON_BY_KIND:
+        return _REASON_BY_KIND[said.kind]
+    if _CONNECTION.search(said.text):
+        return outcomes.CONNECTION_LOST
+    return outcomes.provider_error(said.kind or "unknown")

@@ -422,3 +422,46 @@ async def test_stream_ends_with_the_failed_result(lab: Lab) -> None:
     assert isinstance(events[-1], TurnEnd)
     assert events[-1].result.error_reason == "provider error: 400"
     assert not any(isinstance(event, TextDelta) for event in events)
+
+
+@pytest.mark.parametrize("wait", [0.0, 0.05, 0.3])
+async def test_teardown_while_a_run_starts_is_an_interrupted_result(lab: Lab, wait: float) -> None:
+    api = await lab.api([forever(hang())])
+    backend = await lab.backend(api)
+    run = asyncio.create_task(backend.invoke_once("Hi"))
+    session = asyncio.create_task(backend.create_session())
+    await asyncio.sleep(wait)
+    await backend.teardown()
+    assert (await run).error_reason == "interrupted"
+    if wait < 0.3:
+        with pytest.raises(BackendSessionError):
+            await session
+    else:
+        await asyncio.wait({session})
+
+
+@pytest.mark.parametrize("message", [None, 5, b"x"])
+async def test_a_message_that_is_no_text_is_a_type_error_and_the_session_lives(
+    lab: Lab, message: object
+) -> None:
+    api = await lab.api([say("A")])
+    backend = await lab.backend(api)
+    session = await backend.create_session()
+    with pytest.raises(TypeError, match="a message is a text"):
+        await session.send(message)  # type: ignore[arg-type]
+    assert (await session.send("Hi")).response == "A"
+
+
+async def test_an_answer_that_is_too_long_is_not_called_a_lost_connection(lab: Lab) -> None:
+    api = await lab.api([forever(say("no", stop_reason="max_tokens"))])
+    backend = await lab.backend(api)
+    assert (await backend.invoke_once("Hi")).error_reason == "provider error: max_output_tokens"
+
+
+async def test_num_turns_counts_answers_and_not_calls(lab: Lab) -> None:
+    calls = [call_tool("kb", {"query": str(n)}) for n in range(6)]
+    api = await lab.api([reply(*calls), say("done")])
+    backend = await lab.backend(api, tool(lambda _: ToolResult.from_text("r")))
+    result = await backend.invoke_once("go")
+    assert len(result.tool_calls) == 6
+    assert result.num_turns == 2
