@@ -17,6 +17,7 @@ from holodeck_backend_claude.contract import (
     TextContent,
     ToolResult,
 )
+from holodeck_backend_claude.encodable import encodable
 
 _BLOCKS = (TextContent, ImageContent, ResourceContent)
 _IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
@@ -212,5 +213,4 @@ def _structured(value: object) -> Any | None:
 
 
 def _clean(text: object) -> str:
-    """Text that can be encoded: a lone surrogate would make the whole message invalid."""
-    return str(text).encode("utf-8", "replace").decode("utf-8")
+    return encodable(str(text))

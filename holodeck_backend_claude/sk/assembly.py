@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from holodeck_backend_claude.encodable import encodable
 from holodeck_backend_claude.sk._imports import FunctionCallContent, StreamingChatMessageContent
 
 
@@ -42,11 +43,11 @@ class CallAssembly:
         """The complete calls, in their order; a name is never split into plugin and function."""
         return [
             FunctionCallContent(
-                id=call.call_id,
+                id=encodable(call.call_id),
                 index=position,
-                name=call.name,
-                function_name=call.name,
-                arguments=call.arguments,
+                name=encodable(call.name),
+                function_name=encodable(call.name),
+                arguments=encodable(call.arguments),
             )
             for position, call in enumerate(self._calls)
         ]

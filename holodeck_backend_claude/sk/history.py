@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from holodeck_backend_claude.earlier_turns import EarlierTurn
+from holodeck_backend_claude.encodable import encodable
 from holodeck_backend_claude.sk._imports import (
     AuthorRole,
     ChatMessageContent,
@@ -58,11 +59,11 @@ def _answer_messages(answer: ModelAnswer) -> list[ChatMessageContent]:
 
 def result_message(call: CalledTool) -> ChatMessageContent:
     """What the model gets back of a call; a call without a result was interrupted."""
-    result = INTERRUPTED if call.result is None else call.result
+    result = INTERRUPTED if call.result is None else encodable(call.result)
     return FunctionResultContent(
         id=call.call_id, name=call.wire_name, function_name=call.wire_name, result=result
     ).to_chat_message_content()
 
 
 def _message(role: AuthorRole, text: str) -> ChatMessageContent:
-    return ChatMessageContent(role=role, items=[TextContent(text=text)])
+    return ChatMessageContent(role=role, items=[TextContent(text=encodable(text))])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import PrivateAttr
 
 from holodeck_backend_claude.contract import ToolResult
+from holodeck_backend_claude.encodable import encodable_data
 from holodeck_backend_claude.sk._imports import (
     AutoFunctionInvocationContext,
     ChatHistory,
@@ -66,6 +67,8 @@ class TurnKernel(Kernel):
         function = self._function(wire_name)
         raw = _raw(wanted)
         arguments, problem = _arguments(raw)
+        if "\\ud" in raw.lower() and not problem:
+            raw = json.dumps(arguments)  # without the half characters it may spell out
         call = self._turn.call_begins(
             wanted.id,
             wire_name=wire_name,
@@ -115,7 +118,7 @@ def _raw(wanted: FunctionCallContent) -> str:
 def _arguments(raw: str) -> tuple[dict[str, Any], str]:
     """The arguments of a call, and what is wrong with them."""
     try:
-        arguments = json.loads(raw)
+        arguments = encodable_data(json.loads(raw))
     except (ValueError, RecursionError) as cause:
         return {}, (
             f"The arguments of this call are not valid JSON ({cause}), so the tool did not run. "

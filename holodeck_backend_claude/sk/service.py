@@ -12,6 +12,7 @@ from openai import AsyncAzureOpenAI, AsyncOpenAI
 from openai.types.chat.chat_completion_chunk import ChatCompletionChunk
 from pydantic import PrivateAttr
 
+from holodeck_backend_claude.encodable import encodable
 from holodeck_backend_claude.sk._imports import (
     AuthorRole,
     AzureChatCompletion,
@@ -24,6 +25,7 @@ from holodeck_backend_claude.sk._imports import (
     PromptExecutionSettings,
     ServiceResponseException,
     StreamingChatMessageContent,
+    TextContent,
 )
 from holodeck_backend_claude.sk.assembly import CallAssembly
 from holodeck_backend_claude.sk.failures import AnswerCutError
@@ -67,6 +69,7 @@ class ObservedChat(OpenAIChatCompletionBase):
         assembly = CallAssembly()
         async for messages in stream:
             for message in messages:
+                _make_encodable(message)
                 turn.piece_arrives(_piece(message))
                 assembly.take_from(message)
                 message.inner_content = None  # copied once per chunk where chunks are joined
@@ -165,6 +168,13 @@ def _offer_tools(
     ]
 
 
+def _make_encodable(message: StreamingChatMessageContent) -> None:
+    """Semantic Kernel keeps the texts of a message and sends them with the next request."""
+    for item in message.items:
+        if isinstance(item, TextContent):
+            item.text = encodable(item.text or "")
+
+
 def _piece(message: StreamingChatMessageContent) -> AnswerPiece:
     chunk = message.inner_content
     if not isinstance(chunk, ChatCompletionChunk):
@@ -174,7 +184,7 @@ def _piece(message: StreamingChatMessageContent) -> AnswerPiece:
     refusal = (delta.refusal or "") if delta else ""
     ended_by = choice.finish_reason if choice else None
     return AnswerPiece(
-        text=message.content + refusal,
+        text=message.content + encodable(refusal),
         thinking=_thinking((delta.model_extra or {}) if delta else {}),
         refused=bool(refusal) or ended_by == "content_filter",
         finished=ended_by is not None,
@@ -186,7 +196,7 @@ def _piece(message: StreamingChatMessageContent) -> AnswerPiece:
 def _thinking(beyond_openai: Mapping[str, Any]) -> str:
     """The thinking that servers of OpenAI's format send beside it, under one of two names."""
     thought = beyond_openai.get("reasoning_content") or beyond_openai.get("reasoning")
-    return thought if isinstance(thought, str) else ""
+    return encodable(thought) if isinstance(thought, str) else ""
 
 
 def _tokens(chunk: ChatCompletionChunk) -> Tokens | None:

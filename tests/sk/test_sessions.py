@@ -247,3 +247,23 @@ async def test_teardown_closes_every_session_and_may_be_called_twice(lab: Lab) -
     for use in (backend.invoke_once("Hi"), backend.create_session()):
         with pytest.raises(BackendSessionError, match="torn down"):
             await use
+
+
+async def test_half_a_character_in_an_answer_or_a_call_breaks_no_later_turn(lab: Lab) -> None:
+    api, backend = await lab.run(
+        [
+            say("a\ud800b"),
+            call_tool("kb_search", {"query": "a\ud800"}),
+            say("fine"),
+            say("fine too"),
+        ],
+        Probe(),
+    )
+    session = await backend.create_session()
+    first = await session.send("one")
+    second = await session.send("two \udc00")
+    third = await session.send("three")
+    assert [first.response, second.response, third.response] == ["a?b", "fine", "fine too"]
+    assert not any(turn.is_error for turn in (first, second, third))
+    assert second.tool_calls[0]["arguments"] == {"query": "a?"}
+    assert ("assistant", "a?b") in texts(api.requests[3])
