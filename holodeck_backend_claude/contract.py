@@ -278,6 +278,12 @@ class ToolAnnotations:
     open_world: bool | None = None
 
 
+DEFAULT_CALL_SECONDS = 60.0
+DEFAULT_RESULT_CHARS = 100_000
+DEFAULT_CALLS_AT_ONCE = 4
+"""The limits of a tool's calls where nothing else is said: time, size of a result, number."""
+
+
 @dataclass(frozen=True)
 class ToolCall:
     """One call of a tool by the model.

@@ -12,10 +12,11 @@ from holodeck_backend_claude.calls.refusals import CallRefusedError
 from holodeck_backend_claude.calls.slots import Slots
 from holodeck_backend_claude.concurrency.tasks import end_task
 from holodeck_backend_claude.concurrency.threads import Work, current_work
-
-DEFAULT_TIMEOUT = 60.0
-DEFAULT_MAX_RESULT_CHARS = 100_000
-DEFAULT_CONCURRENCY = 4
+from holodeck_backend_claude.contract import (
+    DEFAULT_CALL_SECONDS,
+    DEFAULT_CALLS_AT_ONCE,
+    DEFAULT_RESULT_CHARS,
+)
 
 
 @dataclass(frozen=True)
@@ -29,9 +30,9 @@ class CallPolicy:
         ends_run: Whether a failed call ends the agent's turn.
     """
 
-    timeout: float = DEFAULT_TIMEOUT
-    max_result_chars: int = DEFAULT_MAX_RESULT_CHARS
-    concurrency: int = DEFAULT_CONCURRENCY
+    timeout: float = DEFAULT_CALL_SECONDS
+    max_result_chars: int = DEFAULT_RESULT_CHARS
+    concurrency: int = DEFAULT_CALLS_AT_ONCE
     ends_run: bool = False
 
     @classmethod
@@ -41,9 +42,9 @@ class CallPolicy:
         Configs of another HoloDeck installation have none of these settings.
         """
         return cls(
-            timeout=_number(config, "timeout", DEFAULT_TIMEOUT),
-            max_result_chars=int(_number(config, "max_result_chars", DEFAULT_MAX_RESULT_CHARS, 1)),
-            concurrency=int(_number(config, "concurrency", DEFAULT_CONCURRENCY, 1)),
+            timeout=_number(config, "timeout", DEFAULT_CALL_SECONDS),
+            max_result_chars=int(_number(config, "max_result_chars", DEFAULT_RESULT_CHARS, 1)),
+            concurrency=int(_number(config, "concurrency", DEFAULT_CALLS_AT_ONCE, 1)),
             ends_run=getattr(config, "on_error", None) == "fail",
         )
 

@@ -18,6 +18,11 @@ from pydantic import (
 )
 
 from holodeck_backend_claude.config.paths import ExistingPath
+from holodeck_backend_claude.contract import (
+    DEFAULT_CALL_SECONDS,
+    DEFAULT_CALLS_AT_ONCE,
+    DEFAULT_RESULT_CHARS,
+)
 
 NonBlank: TypeAlias = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Seconds: TypeAlias = Annotated[float, Field(gt=0, le=86_400)]
@@ -123,9 +128,9 @@ class ToolConfig(Strict):
     type: str
     name: NonBlank
     description: NonBlank
-    timeout: Seconds = 60.0
-    max_result_chars: int = Field(default=100_000, ge=100, le=1_000_000)
-    concurrency: int = Field(default=4, ge=1, le=64)
+    timeout: Seconds = DEFAULT_CALL_SECONDS
+    max_result_chars: int = Field(default=DEFAULT_RESULT_CHARS, ge=100, le=1_000_000)
+    concurrency: int = Field(default=DEFAULT_CALLS_AT_ONCE, ge=1, le=64)
     on_error: Literal["continue", "fail"] = "continue"
 
 

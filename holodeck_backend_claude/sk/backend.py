@@ -17,9 +17,10 @@ from holodeck_backend_claude.contract import (
     ExecutionResult,
 )
 from holodeck_backend_claude.earlier_turns import EarlierTurn, check_context
+from holodeck_backend_claude.sk.plugin import NAME, SETTINGS_KEY
 from holodeck_backend_claude.sk.session import SKSession
-from holodeck_backend_claude.sk.settings import SETTINGS_KEY, SKSettings
-from holodeck_backend_claude.tools.open_tools import OpenTools
+from holodeck_backend_claude.sk.settings import SKSettings
+from holodeck_backend_claude.tools.open_tools import ASK_PROMPT, OpenTools
 
 if TYPE_CHECKING:
     from holodeck_backend_claude.config import Agent, ModelConfig
@@ -28,9 +29,6 @@ if TYPE_CHECKING:
     from holodeck_backend_claude.sk.service import ObservedChat
 
 log = logging.getLogger(__name__)
-
-NAME = "semantic-kernel"
-_ASK_PROMPT = "Answer as briefly as the request allows."
 
 
 class SKBackend:
@@ -152,7 +150,7 @@ class SKBackend:
         """The agent's model without tools, for a tool that needs it."""
         if self._service is None:
             raise BackendSessionError(f"the Semantic Kernel backend is {self._state}")
-        session = self._session(self._built(self._service, instructions=_ASK_PROMPT, tools={}))
+        session = self._session(self._built(self._service, instructions=ASK_PROMPT, tools={}))
         try:
             return (await session.send(prompt)).response
         finally:

@@ -5,15 +5,17 @@ from __future__ import annotations
 from holodeck_backend_claude.hookspecs import BackendType, hookimpl
 
 HOLODECK_API = 1
+NAME = "semantic-kernel"
+SETTINGS_KEY = "semantic_kernel"
 
 
 @hookimpl
 def holodeck_register_backend() -> BackendType:
     """The backend that runs an agent on Semantic Kernel."""
     return BackendType(
-        name="semantic-kernel",
+        name=NAME,
         providers=("openai", "azure_openai", "ollama"),
         factory="holodeck_backend_claude.sk.backend:SKBackend",
-        settings_key="semantic_kernel",
+        settings_key=SETTINGS_KEY,
         settings="holodeck_backend_claude.sk.settings:SKSettings",
     )

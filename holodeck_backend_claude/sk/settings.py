@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, Field
 
-SETTINGS_KEY = "semantic_kernel"
-
 
 class SKSettings(BaseModel):
     """The ``semantic_kernel:`` block.

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+ASK_PROMPT = "Answer as briefly as the request allows."
+"""The system prompt of ``ask_model``: the agent's model, asked by a tool."""
+
 CLOSE_SECONDS = 10.0
 """How long the tools may take to close, all together, before they are cancelled."""
 
