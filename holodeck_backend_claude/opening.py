@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from holodeck_backend_claude.selector import BackendSelector
 
 if TYPE_CHECKING:
-    from holodeck_backend_claude.config import Agent
+    from holodeck_backend_claude.config import Agent, AgentFile, PluginsConfig
     from holodeck_backend_claude.contract import AgentBackend, ShowProgress
     from holodeck_backend_claude.registry import Registry
 
@@ -59,20 +59,45 @@ async def open_agent(
     await _end(backend)
 
 
+def read_agent_file(
+    path: str | Path,
+    load_plugins: Callable[[PluginsConfig], Registry],
+    *,
+    backend: str | None = None,
+) -> tuple[AgentFile, Registry]:
+    """Read an agent file with the plugins that it allows.
+
+    Args:
+        path: The file, or the folder of an agent.yaml.
+        load_plugins: Gives the registry to read it with; told what the file's ``plugins:`` says.
+        backend: Runs the agent, whatever the file says.
+
+    Raises:
+        ConfigError: The file is missing or wrong.
+    """
+    from holodeck_backend_claude.config import read_agent, read_plugins_block, read_source
+
+    source = read_source(path)
+    registry = load_plugins(read_plugins_block(source))
+    return read_agent(source, registry, backend=backend), registry
+
+
 def _loaded(
     agent: str | Path | Agent, registry: Registry | None, tools: Mapping[str, Any]
 ) -> tuple[Agent, Registry]:
-    from holodeck_backend_claude.config import Agent, load_agent, read_plugins_block
-    from holodeck_backend_claude.config.yaml.source import read_source
+    from holodeck_backend_claude.config import Agent
     from holodeck_backend_claude.plugins import load_plugins
 
-    source = agent if isinstance(agent, Agent) else read_source(agent)
-    if registry is None:
-        block = source.plugins if isinstance(source, Agent) else read_plugins_block(source)
-        registry = load_plugins(config=block).registry
-    if tools:
-        registry = registry.with_instances(tools)
-    return (source if isinstance(source, Agent) else load_agent(source, registry)), registry
+    def chosen(block: PluginsConfig) -> Registry:
+        found = load_plugins(config=block).registry if registry is None else registry
+        return found.with_instances(tools) if tools else found
+
+    if isinstance(agent, Agent):
+        return agent, chosen(agent.plugins)
+    file, loaded = read_agent_file(agent, chosen)
+    for notice in file.notices:
+        _log.warning("%s", notice)
+    return file.agent, loaded
 
 
 async def _end(backend: AgentBackend, *, quiet: bool = False) -> None:

@@ -35,12 +35,12 @@ def read_file(
     Raises:
         ConfigError: The file is missing or wrong.
     """
-    from holodeck_backend_claude.config import read_agent, read_plugins_block
-    from holodeck_backend_claude.config.yaml.source import read_source
+    from holodeck_backend_claude.opening import read_agent_file
 
-    source = read_source(path)
-    plugins = common_options(context).load_plugins(read_plugins_block(source))
-    return read_agent(source, plugins.registry, backend=backend), plugins.registry
+    options = common_options(context)
+    return read_agent_file(
+        path, lambda block: options.load_plugins(block).registry, backend=backend
+    )
 
 
 def read_for_running(

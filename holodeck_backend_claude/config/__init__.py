@@ -26,6 +26,7 @@ from holodeck_backend_claude.config.models import (
 )
 from holodeck_backend_claude.config.paths import ExistingPath
 from holodeck_backend_claude.config.problems import AgentFileError, Problem
+from holodeck_backend_claude.config.yaml.source import Source, read_source
 
 __all__ = [
     "Agent",
@@ -42,10 +43,12 @@ __all__ = [
     "PluginsConfig",
     "Problem",
     "PromptTool",
+    "Source",
     "ToolConfig",
     "ToolUnion",
     "VectorstoreTool",
     "load_agent",
     "read_agent",
     "read_plugins_block",
+    "read_source",
 ]

@@ -43,7 +43,7 @@ def command(context: click.Context, agent_file: Path | None, *, as_json: bool) -
 
 
 def _plugins_block(agent_file: Path) -> PluginLists:
-    from holodeck_backend_claude.config.loader import read_plugins_block
+    from holodeck_backend_claude.config import read_plugins_block
 
     return read_plugins_block(agent_file)
 
