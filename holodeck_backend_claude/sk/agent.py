@@ -5,39 +5,28 @@ from __future__ import annotations
 import asyncio
 import re
 import sys
-from collections.abc import AsyncGenerator, Iterable, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from typing import TYPE_CHECKING, cast
 
 from holodeck_backend_claude import outcomes
 from holodeck_backend_claude.sk._imports import (
     ChatCompletionAgent,
-    ChatHistory,
-    ChatHistoryAgentThread,
     FunctionChoiceBehavior,
     Kernel,
     KernelArguments,
     PromptExecutionSettings,
 )
-from holodeck_backend_claude.sk.failures import TurnFailedError
 from holodeck_backend_claude.sk.functions import tool_plugin
-from holodeck_backend_claude.sk.history import context_messages, turn_messages, user_message
+from holodeck_backend_claude.sk.history import Conversation, turn_messages, user_message
 from holodeck_backend_claude.sk.kernel import TurnKernel
 from holodeck_backend_claude.sk.provider_errors import turn_failure
+from holodeck_backend_claude.sk.turn import TurnFailedError
 
 if TYPE_CHECKING:
     from holodeck_backend_claude.calls import BoundTool
-    from holodeck_backend_claude.earlier_turns import EarlierTurn
     from holodeck_backend_claude.sk.service import ObservedChat
     from holodeck_backend_claude.sk.turn import Turn
-
-
-class Conversation:
-    """The history of one conversation, which Semantic Kernel's thread reads and writes."""
-
-    def __init__(self, session_id: str, context: Iterable[EarlierTurn] = ()) -> None:
-        self.history = ChatHistory(messages=context_messages(context))
-        self.thread = ChatHistoryAgentThread(self.history, thread_id=session_id)
 
 
 class VerbatimAgent(ChatCompletionAgent):

@@ -108,7 +108,7 @@ class SKBackend:
         return self._kernel_agent
 
     def _session(self, agent: KernelAgent, context: Sequence[EarlierTurn] = ()) -> SKSession:
-        from holodeck_backend_claude.sk.agent import Conversation
+        from holodeck_backend_claude.sk.history import Conversation
 
         session_id = str(uuid4())
         session = SKSession(

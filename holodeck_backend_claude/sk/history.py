@@ -8,6 +8,8 @@ from holodeck_backend_claude.earlier_turns import EarlierTurn
 from holodeck_backend_claude.encodable import encodable
 from holodeck_backend_claude.sk._imports import (
     AuthorRole,
+    ChatHistory,
+    ChatHistoryAgentThread,
     ChatMessageContent,
     FunctionCallContent,
     FunctionResultContent,
@@ -18,14 +20,19 @@ from holodeck_backend_claude.sk.turn import CalledTool, ModelAnswer, Turn
 INTERRUPTED = "The call was interrupted before it returned; whether it had an effect is not known."
 
 
+class Conversation:
+    """The history of one conversation, which Semantic Kernel's thread reads and writes."""
+
+    def __init__(self, session_id: str, context: Iterable[EarlierTurn] = ()) -> None:
+        self.history = ChatHistory(
+            messages=[_message(AuthorRole(turn.role), turn.content) for turn in context]
+        )
+        self.thread = ChatHistoryAgentThread(self.history, thread_id=session_id)
+
+
 def user_message(text: str) -> ChatMessageContent:
     """What the user says, also where it is empty."""
     return _message(AuthorRole.USER, text)
-
-
-def context_messages(turns: Iterable[EarlierTurn]) -> list[ChatMessageContent]:
-    """Earlier turns as the beginning of the history."""
-    return [_message(AuthorRole(turn.role), turn.content) for turn in turns]
 
 
 def turn_messages(turn: Turn) -> list[ChatMessageContent]:

@@ -29,7 +29,7 @@ import pydantic
 
 from holodeck_backend_claude import outcomes
 from holodeck_backend_claude.redaction import mask_secrets
-from holodeck_backend_claude.sk.failures import AnswerCutError, TurnFailedError
+from holodeck_backend_claude.sk.turn import TurnFailedError
 
 log = logging.getLogger(__name__)
 
@@ -42,6 +42,13 @@ _UNREADABLE = (
     json.JSONDecodeError,
     UnicodeDecodeError,
 )
+
+
+class AnswerCutError(Exception):
+    """The stream ended before the model said that its answer is complete."""
+
+    def __init__(self) -> None:
+        super().__init__("the answer ended before it was complete")
 
 
 def turn_failure(error: Exception) -> TurnFailedError:

@@ -28,9 +28,8 @@ from holodeck_backend_claude.sk._imports import (
     TextContent,
 )
 from holodeck_backend_claude.sk.assembly import CallAssembly
-from holodeck_backend_claude.sk.failures import AnswerCutError
 from holodeck_backend_claude.sk.functions import input_schema
-from holodeck_backend_claude.sk.provider_errors import retry_delay, turn_failure
+from holodeck_backend_claude.sk.provider_errors import AnswerCutError, retry_delay, turn_failure
 from holodeck_backend_claude.sk.turn import AnswerPiece, Tokens, Turn
 
 NO_DOTENV = os.devnull

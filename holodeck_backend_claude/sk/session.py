@@ -10,11 +10,11 @@ from holodeck_backend_claude import outcomes
 from holodeck_backend_claude.concurrency.tasks import end_task, wait_out
 from holodeck_backend_claude.contract import BackendSessionError, TurnEvent
 from holodeck_backend_claude.sessions import StreamedSession, TurnEvents
-from holodeck_backend_claude.sk.failures import TurnFailedError
-from holodeck_backend_claude.sk.turn import Turn
+from holodeck_backend_claude.sk.turn import Turn, TurnFailedError
 
 if TYPE_CHECKING:
-    from holodeck_backend_claude.sk.agent import Conversation, KernelAgent
+    from holodeck_backend_claude.sk.agent import KernelAgent
+    from holodeck_backend_claude.sk.history import Conversation
 
 CLOSE_SECONDS = 5.0
 """How long a running turn may take to stop."""

@@ -19,7 +19,20 @@ from holodeck_backend_claude.contract import (
     TurnEnd,
     TurnEvent,
 )
-from holodeck_backend_claude.sk.failures import TurnFailedError
+
+
+class TurnFailedError(Exception):
+    """A turn that did not end as it should.
+
+    Attributes:
+        reason: What ``ExecutionResult.error_reason`` says.
+        detail: What the provider or tool said, secrets masked; may be empty.
+    """
+
+    def __init__(self, reason: str, detail: str = "") -> None:
+        super().__init__(f"{reason}: {detail}" if detail else reason)
+        self.reason = reason
+        self.detail = detail
 
 
 @dataclass(frozen=True)
