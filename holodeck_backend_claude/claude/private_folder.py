@@ -18,6 +18,7 @@ from holodeck_backend_claude.claude import launcher
 
 _PREFIX = "holodeck-claude-"
 _LOCK = "lock"
+_in_use: weakref.WeakSet[PrivateFolder] = weakref.WeakSet()
 
 
 class PrivateFolder:
@@ -35,6 +36,7 @@ class PrivateFolder:
         remove_abandoned(parent)
         self.path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
         self.remove = weakref.finalize(self, _remove, str(self.path), _lock(self.path))
+        _in_use.add(self)
         for name in ("tmp", "config", "work"):
             (self.path / name).mkdir(mode=0o700)
 
@@ -83,6 +85,13 @@ class PrivateFolder:
             os.killpg(pid, signal.SIGKILL)
         except (ProcessLookupError, PermissionError):
             return
+
+
+def end_all() -> None:
+    """Kill every Claude Code process and remove its folder, where no exit handler will run."""
+    for folder in list(_in_use):
+        folder.kill()
+        folder.remove()
 
 
 def _remove(path: str, lock: int) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import click
 
+from holodeck_backend_claude.cli.ending import end_process
 from holodeck_backend_claude.cli.options import CommonOptions, common_parameters
 from holodeck_backend_claude.contract import HoloDeckError
 
@@ -73,8 +74,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code; never raises but for ``SystemExit``.
 
     Args:
-        arguments: What follows the program's name; the process's own arguments by default.
+        arguments: What follows the program's name; by default the process's own arguments, the
+            process then ends with the command.
     """
+    if arguments is not None:
+        return _exit_code(arguments)
+    try:
+        code = _exit_code(None)
+    except SystemExit as end:
+        end_process(end.code if isinstance(end.code, int) else 1 if end.code else 0)
+        raise
+    end_process(code)
+    return code
+
+
+def _exit_code(arguments: Sequence[str] | None) -> int:
     options = CommonOptions()
     try:
         result = LazyGroup().main(
@@ -131,9 +145,9 @@ def _print_error(message: str, options: CommonOptions) -> None:
 
 
 def _print_bug(error: Exception, options: CommonOptions) -> None:
-    _print_traceback(options)
     from holodeck_backend_claude.failures import error_text
 
+    _print_traceback(options)
     where = (
         "the traceback is above" if options.verbose else "run it again with -v for the traceback"
     )

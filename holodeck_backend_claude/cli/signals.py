@@ -5,43 +5,83 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
-from collections.abc import Coroutine
+import threading
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
+
+from holodeck_backend_claude.cli.ending import end_now
 
 T = TypeVar("T")
 
-_ENDING = (signal.SIGTERM, signal.SIGHUP)
+BLOCKED_SECONDS = 3.0
+"""How long the event loop may take to notice a signal before the process ends without it."""
+
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def run_to_end(work: Coroutine[Any, Any, T]) -> T:
     """Run ``work``; Ctrl-C, SIGTERM and SIGHUP cancel it and wait until it has cleaned up.
 
+    A second signal ends the process at once, and so does the first where the event loop does not
+    notice it because a tool blocks it.
+
     Raises:
         KeyboardInterrupt: After Ctrl-C.
         SystemExit: After one of the other signals, with the exit code that stands for it.
     """
-    received: list[int] = []
+    stop = _Stop()
 
     async def guarded() -> T:
-        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        stop.task, stop.loop = asyncio.current_task(), asyncio.get_running_loop()
+        return await work
 
-        def stop(number: int) -> None:
-            received.append(number)
-            if task is not None:
-                task.cancel()
-
-        ending = [number for number in _ENDING if signal.getsignal(number) != signal.SIG_IGN]
-        for number in ending:
-            loop.add_signal_handler(number, stop, number)
+    with _handled_by(stop):
         try:
-            return await work
-        finally:
-            for number in ending:
-                loop.remove_signal_handler(number)
+            return asyncio.run(guarded())
+        except asyncio.CancelledError:
+            if stop.number is None:
+                raise
+    if stop.number == signal.SIGINT:
+        raise KeyboardInterrupt
+    sys.exit(128 + stop.number)
 
+
+class _Stop:
+    """What a signal does: called between two instructions, also those that block the loop."""
+
+    def __init__(self) -> None:
+        self.number: int | None = None
+        self.task: asyncio.Task[Any] | None = None
+        self.loop: asyncio.AbstractEventLoop | None = None
+
+    def __call__(self, number: int, _frame: object) -> None:
+        if self.number is not None:
+            end_now(128 + number, "a second signal came before they were closed")
+        if self.task is None or self.loop is None or self.loop.is_closed():
+            raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
+        self.number = number
+        why = "a tool, or something else, blocks the event loop"
+        watch = threading.Timer(BLOCKED_SECONDS, end_now, (128 + number, why))
+        watch.daemon = True
+        watch.start()
+        self.loop.call_soon_threadsafe(self._take, watch)
+
+    def _take(self, watch: threading.Timer) -> None:
+        watch.cancel()
+        if self.task is not None:
+            self.task.cancel()
+
+
+@contextmanager
+def _handled_by(stop: _Stop) -> Iterator[None]:
+    before = {
+        number: signal.signal(number, stop)
+        for number in _ENDING
+        if signal.getsignal(number) != signal.SIG_IGN
+    }
     try:
-        return asyncio.run(guarded())
-    except asyncio.CancelledError:
-        if received:
-            sys.exit(128 + received[0])
-        raise
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

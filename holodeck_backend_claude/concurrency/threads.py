@@ -40,6 +40,7 @@ current_work: ContextVar[Work | None] = ContextVar("current_work", default=None)
 """The tool call that the running code belongs to; set by the call policy."""
 
 _blocked: dict[threading.Thread, str] = {}
+_running: set[threading.Thread] = set()
 _blocked_lock = threading.Lock()
 
 
@@ -47,6 +48,12 @@ def blocked_threads() -> int:
     """How many threads are still running a call that was given up."""
     with _blocked_lock:
         return len(_blocked)
+
+
+def running_threads() -> int:
+    """How many threads are running a call, given up or not."""
+    with _blocked_lock:
+        return len(_running)
 
 
 async def in_thread(func: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -86,6 +93,8 @@ class _Job(Generic[T]):
         self.thread = threading.Thread(target=self._run, name=work.label, daemon=True)
 
     def _run(self) -> None:
+        with _blocked_lock:
+            _running.add(self.thread)
         try:
             value = self._context.run(self._call)
         except BaseException as error:  # noqa: BLE001 - it belongs to whoever awaits the call
@@ -94,6 +103,7 @@ class _Job(Generic[T]):
             self._report(_return_into, self.outcome, value)
         with _blocked_lock:
             self._over = True
+            _running.discard(self.thread)
             was_left_behind = _blocked.pop(self.thread, None)
         if was_left_behind:
             log.info("%s: the thread of a call that was given up has ended", was_left_behind)

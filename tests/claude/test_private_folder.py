@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from holodeck_backend_claude.claude.private_folder import PrivateFolder, remove_abandoned
+from holodeck_backend_claude.claude.private_folder import PrivateFolder, end_all, remove_abandoned
 
 
 @pytest.fixture(autouse=True)
@@ -69,3 +69,16 @@ def test_a_process_that_was_never_started_has_no_id_and_is_not_killed() -> None:
     assert folder.pid() is None
     folder.kill()
     folder.remove()
+
+
+def test_a_program_that_ends_without_exit_kills_its_process_and_removes_the_folder(
+    temporary_folder: Path,
+) -> None:
+    folder = PrivateFolder()
+    launcher = folder.write_launcher("/bin/sleep", ["PATH"])
+    with subprocess.Popen([str(launcher), "1000"]) as process:
+        while folder.pid() is None:
+            assert process.poll() is None
+        end_all()
+        assert process.wait() == -signal.SIGKILL
+    assert list(temporary_folder.iterdir()) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, SecretStr
 
 from holodeck_backend_claude import StreamedSession
+from holodeck_backend_claude.concurrency import in_thread
 from holodeck_backend_claude.contract import (
     BackendInitError,
     BackendSessionError,
@@ -55,6 +57,16 @@ class EchoBackend:
     ) -> ExecutionResult:
         if message == "hang":
             await self.hang()
+        if message == "stubborn":
+            try:
+                await self.hang()
+            finally:
+                await asyncio.Event().wait()
+        if message == "block":
+            self.note("blocking")
+            time.sleep(1000)
+        if message == "thread":
+            await in_thread(self.work_for_long)
         if message == "fail":
             return failure()
         return ExecutionResult(f"echo: {message}", token_usage={"total_tokens": 3})
@@ -65,6 +77,10 @@ class EchoBackend:
             await asyncio.Event().wait()
         finally:
             self.note("stopped")
+
+    def work_for_long(self) -> None:
+        self.note("working")
+        time.sleep(1000)
 
     async def create_session(self) -> EchoSession:
         return EchoSession(self)

@@ -164,6 +164,40 @@ def test_a_signal_ends_the_run_with_everything_closed(
     assert diary(agent_file) == ["initialize", "hanging", "stopped", "teardown"]
 
 
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_a_run_whose_event_loop_is_blocked(
+    number: signal.Signals, code: int, agent_file: Path, program: Program
+) -> None:
+    process = program("run", agent_file, "block")
+    wait_for_diary(agent_file, "blocking")
+    process.send_signal(number)
+    _out, err = process.communicate()
+    assert process.returncode == code
+    assert b"blocks the event loop" in err
+    assert b"Traceback" not in err
+
+
+def test_a_second_signal_ends_the_run_at_once(agent_file: Path, program: Program) -> None:
+    process = program("run", agent_file, "stubborn")
+    wait_for_diary(agent_file, "hanging")
+    process.send_signal(signal.SIGINT)
+    wait_for_diary(agent_file, "stopped")
+    process.send_signal(signal.SIGTERM)
+    _out, err = process.communicate()
+    assert process.returncode == 143
+    assert b"second signal" in err
+
+
+def test_a_signal_ends_a_run_while_a_thread_works(agent_file: Path, program: Program) -> None:
+    process = program("run", agent_file, "thread")
+    wait_for_diary(agent_file, "working")
+    process.send_signal(signal.SIGTERM)
+    _out, err = process.communicate()
+    assert process.returncode == 143
+    assert b"Traceback" not in err
+    assert diary(agent_file) == ["initialize", "working", "teardown"]
+
+
 def test_a_reader_that_leaves_is_no_traceback(agent_file: Path, program: Program) -> None:
     process = program("run", agent_file, "hello")
     assert process.stdout
