@@ -58,10 +58,27 @@ def let_go(task: asyncio.Task[Any], *, label: str) -> None:
     ``asyncio.run`` cancels every task it knows and then waits for all of them without limit,
     so one such task would keep the program from ending.
     """
-    log.warning("%s ignores its cancellation; nothing waits for it any longer", label)
     _keep(task)
     task.add_done_callback(_let_go.discard)
-    asyncio._unregister_task(task)
+    if _hide_from_loop(task):
+        log.warning("%s ignores its cancellation; nothing waits for it any longer", label)
+    else:
+        log.warning(
+            "%s ignores its cancellation; only the event loop waits for it when it closes", label
+        )
+
+
+def _hide_from_loop(task: asyncio.Task[Any]) -> bool:
+    """Take a task out of ``asyncio.all_tasks()``, which the loop cancels and waits for.
+
+    The function is documented for other implementations of tasks ("Extending asyncio"), but a
+    Python or a loop may do without it.
+    """
+    unregister = getattr(asyncio, "_unregister_task", None)
+    if unregister is None:
+        return False
+    unregister(task)
+    return True
 
 
 def _keep(task: asyncio.Task[Any]) -> None:
