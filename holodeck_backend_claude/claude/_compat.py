@@ -1,4 +1,4 @@
-"""The one place that knows which version of the Claude Agent SDK and of mcp is installed.
+"""The one place that knows what differs between versions of the Claude Agent SDK, or is private.
 
 Nothing outside this module branches on a version. Measured between 0.2.82 and 0.2.189.
 """
@@ -6,10 +6,7 @@ Nothing outside this module branches on a version. Measured between 0.2.82 and 0
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from holodeck_backend_claude.contract import ToolAnnotations
+from typing import Any
 
 
 def literal_prompt(message: str) -> str:
@@ -33,35 +30,6 @@ def _has_option(name: str) -> bool:
     from claude_agent_sdk import ClaudeAgentOptions
 
     return any(field.name == name for field in dataclasses.fields(ClaudeAgentOptions))
-
-
-def wire_annotations(hints: ToolAnnotations, *, max_result_chars: int) -> Any:
-    """MCP annotations with the size up to which Claude Code keeps a result inline.
-
-    Both SDK versions read ``maxResultSizeChars`` off the annotations object and send it in the
-    tool's ``_meta``; mcp's own class keeps it as an extra field.
-    """
-    from mcp.types import ToolAnnotations as WireAnnotations
-
-    return WireAnnotations.model_validate(
-        {
-            "readOnlyHint": hints.read_only,
-            "destructiveHint": hints.destructive,
-            "idempotentHint": hints.idempotent,
-            "openWorldHint": hints.open_world,
-            "maxResultSizeChars": max_result_chars,
-        }
-    )
-
-
-def call_id_of(request: Any) -> str | None:
-    """The model's id of the tool call behind an MCP ``tools/call`` request.
-
-    Claude Code sends it in the request's ``_meta``; SDK 0.2.82 drops that on the way.
-    """
-    meta = request.params.meta
-    value = (meta.model_extra or {}).get("claudecode/toolUseId") if meta else None
-    return value if isinstance(value, str) else None
 
 
 def bundled_cli() -> str | None:

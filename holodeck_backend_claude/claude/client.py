@@ -9,8 +9,8 @@ import asyncio
 import contextlib
 import logging
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Callable
+from typing import TYPE_CHECKING
 
 from holodeck_backend_claude.claude._compat import bundled_cli, literal_prompt
 from holodeck_backend_claude.claude.environment import child_environment, kept_names
@@ -20,7 +20,7 @@ from holodeck_backend_claude.contract import BackendSessionError
 from holodeck_backend_claude.redaction import mask_secrets
 
 if TYPE_CHECKING:
-    from claude_agent_sdk import ClaudeSDKClient
+    from claude_agent_sdk import ClaudeSDKClient, McpSdkServerConfig, Message
 
     from holodeck_backend_claude.config import Agent
 
@@ -46,7 +46,7 @@ class Client:
         agent: Agent,
         *,
         system_prompt: str,
-        tool_server: Mapping[str, Any] | None,
+        tool_server: McpSdkServerConfig | None,
         allowed_tools: list[str],
     ) -> None:
         self._agent = agent
@@ -124,7 +124,7 @@ class Client:
         """Give the process a user message."""
         await self._connected.query(literal_prompt(message))
 
-    def receive(self) -> AsyncIterator[Any]:
+    def receive(self) -> AsyncIterator[Message]:
         """The SDK's messages up to and including the result of the turn."""
         return self._connected.receive_response()
 
@@ -134,7 +134,7 @@ class Client:
             raise BackendSessionError("Claude Code is not running")
         return self._sdk
 
-    async def interrupt(self, feed: Callable[[Any], object]) -> bool:
+    async def interrupt(self, feed: Callable[[Message], object]) -> bool:
         """Stop the running turn and take what still comes, so that another can begin.
 
         Returns:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from holodeck_backend_claude.claude._compat import literal_prompt_options
 from holodeck_backend_claude.claude.plugin import SETTINGS_KEY
@@ -13,6 +13,12 @@ from holodeck_backend_claude.claude.settings import ClaudeSettings
 
 if TYPE_CHECKING:
     from claude_agent_sdk import ClaudeAgentOptions
+    from claude_agent_sdk.types import (
+        McpSdkServerConfig,
+        McpServerConfig,
+        SystemPromptFile,
+        ThinkingConfig,
+    )
 
     from holodeck_backend_claude.config import Agent
 
@@ -47,8 +53,8 @@ class Launch:
 
 def build_options(
     agent: Agent,
-    tool_server: Mapping[str, Any] | None = None,
-    mcp_configs: Mapping[str, Any] | None = None,
+    tool_server: McpSdkServerConfig | None = None,
+    mcp_configs: Mapping[str, McpServerConfig] | None = None,
     *,
     allowed_tools: Sequence[str] = (),
     launch: Launch = Launch(),
@@ -68,7 +74,7 @@ def build_options(
     from claude_agent_sdk import ClaudeAgentOptions
 
     settings = settings_of(agent)
-    servers: dict[str, Any] = dict(mcp_configs or {})
+    servers: dict[str, McpServerConfig] = dict(mcp_configs or {})
     if tool_server is not None:
         servers[tool_server["name"]] = tool_server
     return ClaudeAgentOptions(
@@ -93,13 +99,13 @@ def build_options(
     )
 
 
-def _system_prompt(agent: Agent, launch: Launch) -> Any:
+def _system_prompt(agent: Agent, launch: Launch) -> str | SystemPromptFile:
     if launch.system_prompt_file is None:
         return agent.system_prompt()
     return {"type": "file", "path": str(launch.system_prompt_file)}
 
 
-def _thinking(settings: ClaudeSettings) -> Any:
+def _thinking(settings: ClaudeSettings) -> ThinkingConfig:
     wanted = settings.extended_thinking
     if not wanted.enabled:
         return {"type": "disabled"}

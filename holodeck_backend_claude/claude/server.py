@@ -9,7 +9,6 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from holodeck_backend_claude.calls import BoundTool, bind, coerce, wire_names
-from holodeck_backend_claude.claude._compat import call_id_of, wire_annotations
 from holodeck_backend_claude.contract import (
     BackendInitError,
     ContentBlock,
@@ -17,12 +16,15 @@ from holodeck_backend_claude.contract import (
     ResourceContent,
     TextContent,
     ToolAdapter,
+    ToolAnnotations,
     ToolResult,
 )
 from holodeck_backend_claude.failures import cause_text
 
 if TYPE_CHECKING:
     from claude_agent_sdk import McpSdkServerConfig, SdkMcpTool
+    from mcp.types import CallToolRequest, ServerResult
+    from mcp.types import ToolAnnotations as WireAnnotations
 
 SERVER_NAME = "holodeck_tools"
 PREFIX = f"mcp__{SERVER_NAME}__"
@@ -66,7 +68,7 @@ def to_sdk_tool(
         name=name or rendered.name,
         input_schema=tool.schema,
         handler=handler,
-        annotations=wire_annotations(
+        annotations=_wire_annotations(
             tool.annotations, max_result_chars=2 * tool.policy.max_result_chars + 10_000
         ),
     )
@@ -82,6 +84,25 @@ def _wire_block(block: ContentBlock) -> dict[str, Any]:
         case ResourceContent(uri=uri, text=text, mime_type=mime_type):
             resource = {"uri": uri, "text": text, "mimeType": mime_type}
             return {"type": "resource", "resource": resource}
+
+
+def _wire_annotations(hints: ToolAnnotations, *, max_result_chars: int) -> WireAnnotations:
+    """MCP annotations with the size up to which Claude Code keeps a result inline.
+
+    The SDK reads ``maxResultSizeChars`` off the annotations object and sends it in the tool's
+    ``_meta``; mcp's own class keeps it as an extra field.
+    """
+    from mcp.types import ToolAnnotations as WireAnnotations
+
+    return WireAnnotations.model_validate(
+        {
+            "readOnlyHint": hints.read_only,
+            "destructiveHint": hints.destructive,
+            "idempotentHint": hints.idempotent,
+            "openWorldHint": hints.open_world,
+            "maxResultSizeChars": max_result_chars,
+        }
+    )
 
 
 def build_server(tools: Mapping[str, BoundTool], *, run: Run = _run) -> McpSdkServerConfig:
@@ -126,14 +147,21 @@ def _prepare_calls(config: McpSdkServerConfig, tools: Mapping[str, BoundTool]) -
         return
     answer = server.request_handlers[CallToolRequest]
 
-    async def prepared(request: CallToolRequest) -> Any:
+    async def prepared(request: CallToolRequest) -> ServerResult:
         tool = tools.get(request.params.name)
         if tool is not None:
             request.params.arguments = coerce(request.params.arguments or {}, tool.schema)
-        _CALL_ID.set(call_id_of(request))
+        _CALL_ID.set(_call_id_of(request))
         return await answer(request)
 
     server.request_handlers[CallToolRequest] = prepared
+
+
+def _call_id_of(request: CallToolRequest) -> str | None:
+    """The model's id of the call; Claude Code sends it, and SDK 0.2.82 drops it on the way."""
+    meta = request.params.meta
+    value = (meta.model_extra or {}).get("claudecode/toolUseId") if meta else None
+    return value if isinstance(value, str) else None
 
 
 def build_holodeck_sdk_server(adapters: Sequence[Any]) -> tuple[McpSdkServerConfig, list[str]]:

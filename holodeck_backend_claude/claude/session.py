@@ -29,6 +29,7 @@ from holodeck_backend_claude.sessions import StreamedSession, TurnEvents
 
 if TYPE_CHECKING:
     from holodeck_backend_claude.calls import BoundTool
+    from holodeck_backend_claude.claude.server import Run
 
 log = logging.getLogger(__name__)
 
@@ -77,7 +78,7 @@ class ClaudeSession(StreamedSession):
 
     def __init__(
         self,
-        connect: Callable[[Any], tuple[Client, Mapping[str, BoundTool]]],
+        connect: Callable[[Run], tuple[Client, Mapping[str, BoundTool]]],
         *,
         turn_seconds: float,
         on_close: Callable[[ClaudeSession], None] = lambda _session: None,
