@@ -201,8 +201,28 @@ def test_a_file_that_vanished_meanwhile_is_unreadable(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
-    with pytest.raises(UnreadableError, match="larger than 64 MiB"):
-        read_bytes(SourceFile("a.md", tmp_path / "a.md", 65 * 1024 * 1024, 0, 0))
+    with pytest.raises(UnreadableError, match="larger than 16 MiB"):
+        read_bytes(SourceFile("a.md", tmp_path / "a.md", 17 * 1024 * 1024, 0, 0))
+
+
+def test_a_file_that_grew_since_it_was_found_is_read_no_further_than_the_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("holodeck_backend_claude.retrieval.documents.sources.LARGEST_FILE", 10)
+    write(tmp_path, "a.md")
+    found = find_files(".", tmp_path)
+    (tmp_path / "a.md").write_bytes(b"x" * 11)
+    with pytest.raises(UnreadableError, match="it is larger than"):
+        read_bytes(found.files[0])
+
+
+def test_a_file_that_became_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    write(tmp_path, "a.md")
+    found = find_files(".", tmp_path)
+    (tmp_path / "a.md").unlink()
+    os.mkfifo(tmp_path / "a.md")
+    with pytest.raises(UnreadableError, match="not a regular file"):
+        read_bytes(found.files[0])
 
 
 @pytest.mark.parametrize("data", [b"", b" \n\t\n", b"\xef\xbb\xbf"])

@@ -13,7 +13,8 @@ from holodeck_backend_claude.contract import ConfigError
 from holodeck_backend_claude.retrieval.documents.decoding import NotTextError, decode
 
 SUFFIXES = (".md", ".txt")
-LARGEST_FILE = 64 * 1024 * 1024
+LARGEST_FILE = 16 * 1024 * 1024
+"""Bytes of one document; cutting it takes about forty times as much memory."""
 IGNORED = frozenset({"__pycache__", "node_modules", "site-packages"})
 
 
@@ -111,10 +112,22 @@ def read_bytes(file: SourceFile) -> bytes:
     Raises:
         UnreadableError: It cannot be read, or is larger than :data:`LARGEST_FILE`.
     """
-    if file.size > LARGEST_FILE:
+    data = b"" if file.size > LARGEST_FILE else _beginning(file.real_path)
+    if max(len(data), file.size) > LARGEST_FILE:
         raise UnreadableError(f"it is larger than {LARGEST_FILE >> 20} MiB; split it")
+    return data
+
+
+def _beginning(path: Path) -> bytes:
+    """What a file holds, up to a byte more than is allowed; it may have changed since it was found.
+
+    Not blocking, because opening a pipe would wait for somebody to write into it.
+    """
     try:
-        return file.real_path.read_bytes()
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as opened:
+            if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
+                raise UnreadableError(_NOT_REGULAR)
+            return opened.read(LARGEST_FILE + 1)
     except OSError as cause:
         raise UnreadableError(_why(cause)) from cause
 
@@ -132,6 +145,7 @@ def nothing_found(found: Found, skipped: Sequence[Skipped]) -> str:
 
 
 _UNSUPPORTED = "not supported yet: "
+_NOT_REGULAR = "it is not a regular file"
 
 
 def _existing(source: str, base_dir: Path) -> Path:
@@ -236,7 +250,7 @@ class _Walk:
             self._skip(name, _why(cause))
             return
         if not stat.S_ISREG(status.st_mode):
-            self._skip(name, "it is not a regular file")
+            self._skip(name, _NOT_REGULAR)
             return
         self.found.files.append(
             SourceFile(name, path, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
