@@ -15,6 +15,9 @@ from holodeck_backend_claude.concurrency.tasks import end_task, wait_out
 from holodeck_backend_claude.concurrency.threads import Work, current_work
 from holodeck_backend_claude.failures import cause_text
 
+SLOW_SECONDS = 10.0
+"""How long a tool may take to open before the log names it; it may go on, like a long indexing."""
+
 
 class OpenFailedError(Exception):
     """A tool did not open; the text says why, the cause is what was raised."""
@@ -49,7 +52,11 @@ class ToolOwner:
         Raises:
             OpenFailedError: It did not open.
         """
-        await asyncio.wait({self._opened})  # unlike await, it leaves the future to others
+        # unlike await, asyncio.wait leaves the future to others
+        await asyncio.wait({self._opened}, timeout=SLOW_SECONDS)
+        if not self._opened.done():
+            self._log.warning("%s is still opening after %g s", self._label, SLOW_SECONDS)
+            await asyncio.wait({self._opened})
         return self._opened.result()
 
     async def close(self, *, seconds: float) -> None:

@@ -21,7 +21,7 @@ from holodeck_backend_claude.redaction import mask_secrets
 from holodeck_backend_claude.registry import Absent, Origin, Provided, Registry
 from holodeck_backend_claude.retrieval.embedding.services import ServiceEmbedder
 from holodeck_backend_claude.testing import ScriptedOpenAIAPI
-from holodeck_backend_claude.tools import open_tools
+from holodeck_backend_claude.tools import open_tools, owner
 from holodeck_backend_claude.tools.context import cache_dir
 from holodeck_backend_claude.tools.open_tools import OpenTools
 
@@ -246,6 +246,29 @@ class TestFailures:
         assert isinstance(caught.value.__cause__, ConnectionError)
         assert stage.events == ["open good", "close good"]
         assert tools.tools == ()
+
+    async def test_a_tool_that_takes_long_to_open_is_named(
+        self, stage: Stage, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        class Heard(logging.Handler):
+            def emit(self, record: logging.LogRecord) -> None:
+                heard.set()
+
+        heard = asyncio.Event()
+
+        @asynccontextmanager
+        async def opener(_config: Any, context: ToolContext) -> AsyncIterator[str]:
+            context.log.addHandler(handler)
+            await heard.wait()
+            context.log.removeHandler(handler)
+            yield ""
+
+        handler = Heard()
+        monkeypatch.setattr(owner, "SLOW_SECONDS", 0.05)
+        tools = stage.tools(agent(probe("kb")), stage.registry(open=opener))
+        await tools.open()
+        await tools.close()
+        assert "tool 'kb' (probe) is still opening after 0.05 s" in caplog.text
 
     async def test_an_error_for_the_user_is_told_as_it_is(self, stage: Stage) -> None:
         @asynccontextmanager
