@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 INDEX_FILE = "index.db"
 _NAMES_TOLD = 5
+_PLACE = re.compile(r",? (?:at|see) byte \d+")
 
 
 class VectorStoreTool:
@@ -191,10 +193,12 @@ async def open_vectorstore(
 
 
 def _by_cause(files: Sequence[Skipped]) -> Iterator[str]:
-    """One line for each cause, with the first names."""
-    names: dict[str, list[str]] = {}
+    """One line for each cause, wherever in a file it is, with the first names."""
+    alike: dict[str, list[Skipped]] = {}
     for file in files:
-        names.setdefault(file.cause, []).append(file.path)
-    for cause, paths in names.items():
+        alike.setdefault(_PLACE.sub("", file.cause), []).append(file)
+    for general, group in alike.items():
+        paths = [file.path for file in group]
+        cause = group[0].cause if len({file.cause for file in group}) == 1 else general
         more = len(paths) - _NAMES_TOLD
         yield f"{', '.join(paths[:_NAMES_TOLD])}{f' and {more} more' if more > 0 else ''}: {cause}"

@@ -266,6 +266,17 @@ class TestReporting:
             "not supported yet: .png"
         )
 
+    async def test_files_broken_at_different_places_are_one_message(
+        self, docs: Path, open_tool: Open, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        for number in range(50):
+            text = "Ä" * (number + 5)
+            (docs / f"{number:02}.md").write_bytes(text.encode() + b"\xc3\n")
+        with caplog.at_level(logging.WARNING):
+            await open_tool()
+        (message,) = [record.message for record in caplog.records]
+        assert message.endswith("and 45 more: it is broken UTF-8; save it as UTF-8")
+
     async def test_nothing_is_printed(
         self, open_tool: Open, capfd: pytest.CaptureFixture[str]
     ) -> None:
