@@ -79,7 +79,15 @@ def old_format(path: Path) -> None:
     db.close()
 
 
-@pytest.mark.parametrize("damage", [garbage, cut_short, foreign, overwritten_inside, old_format])
+def without_a_table(path: Path) -> None:
+    with sqlite3.connect(path) as db:
+        db.execute("DROP TABLE vectors")
+    db.close()
+
+
+@pytest.mark.parametrize(
+    "damage", [garbage, cut_short, foreign, overwritten_inside, old_format, without_a_table]
+)
 async def test_a_file_that_is_no_good_index_is_set_aside_and_built_anew_with_a_warning(
     damage: Callable[[Path], None],
     lab: Lab,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from holodeck_backend_claude.retrieval.indexing.schema import DamagedIndexError,
 
 _BUSY_SECONDS = 60.0
 _CORRUPT, _NOT_A_DATABASE = 11, 26  # SQLite's result codes
+_INCOMPLETE = re.compile("no such (table|column)|has no column")
 
 
 class Database:
@@ -131,7 +133,8 @@ class Database:
             yield
         except sqlite3.Error as cause:
             code = getattr(cause, "sqlite_errorcode", 0) & 0xFF
-            if code in {_CORRUPT, _NOT_A_DATABASE} or not self.has_at_its_place(file):
+            is_broken = code in {_CORRUPT, _NOT_A_DATABASE} or _INCOMPLETE.search(str(cause))
+            if is_broken or not self.has_at_its_place(file):
                 raise DamagedIndexError(f"it is damaged ({cause})", file=file) from cause
             raise RetrievalError(f"the index {self.path} cannot be used: {cause}") from cause
 
