@@ -43,6 +43,18 @@ if TYPE_CHECKING:
     )
     from holodeck_backend_claude.registry import Registry
 
+__all__ = [  # without the hooks themselves: a plugin that imports all of it has its own
+    "API_VERSION",
+    "AdapterFactory",
+    "AdapterOverride",
+    "BackendType",
+    "ConfigClass",
+    "ImportString",
+    "ToolContext",
+    "ToolType",
+    "hookimpl",
+]
+
 PROJECT = "holodeck"
 ENTRY_POINT_GROUP = "holodeck"
 API_VERSION = 1

@@ -69,3 +69,10 @@ def test_the_directory_of_the_package_shows_them_all() -> None:
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'nothing_of_that_name'"):
         _ = package.nothing_of_that_name  # type: ignore[attr-defined]
+
+
+def test_a_star_import_of_the_plugin_api_brings_no_hook_along() -> None:
+    names: dict[str, object] = {}
+    exec("from holodeck_backend_claude.hookspecs import *", names)
+    assert {"BackendType", "ToolType", "AdapterOverride", "ToolContext", "hookimpl"} <= names.keys()
+    assert not [name for name in names if name.startswith(("holodeck_", "hookspec"))]
