@@ -24,6 +24,12 @@ OLLAMA_HOST = "127.0.0.1"
 OLLAMA_PORT = 11434
 AZURE_API_VERSION = "2024-10-21"
 
+NOT_SENDABLE = (
+    "holds a character that no key has: a control character, a line break or one outside ASCII. "
+    "Copy the key again."
+)
+"""What is wrong with a key that is not sendable, and what to do."""
+
 _PORT = re.compile(r":\d+$")
 _OTHERWISE = {"model": "", "embedding_provider": " The provider 'local' needs none."}
 
@@ -78,6 +84,14 @@ def find_connection(
             )
 
 
+def is_sendable(key: str) -> bool:
+    """Whether a key can be sent in a header of HTTP.
+
+    To be asked early: a client that finds out by itself shows the header in its error.
+    """
+    return key.isascii() and key.isprintable()
+
+
 @dataclass(frozen=True)
 class _Asked:
     """What agent.yaml says about a model, and the environment."""
@@ -94,7 +108,17 @@ class _Asked:
                 f"No API key for {self}. Set the environment variable {variable}, or "
                 f"{self.block}.api_key in agent.yaml.{_OTHERWISE[self.block]}"
             )
-        return key.strip()
+        place = f"{self.block}.api_key" if own else f"the environment variable {variable}"
+        return self._sendable(key.strip(), place)
+
+    def own_key(self) -> str | None:
+        own = self.config.api_key
+        return self._sendable(own.get_secret_value(), f"{self.block}.api_key") if own else None
+
+    def _sendable(self, key: str, place: str) -> str:
+        if not is_sendable(key):
+            raise ConfigError(f"The API key of {self} in {place} {NOT_SENDABLE}")
+        return key
 
     def address(self, variable: str) -> str | None:
         own = self.config.endpoint
@@ -130,8 +154,7 @@ def _azure(asked: _Asked) -> Connection:
 
 def _ollama(asked: _Asked) -> Connection:
     """Ollama asks for no key, and speaks OpenAI's format below ``/v1``."""
-    own = asked.config.api_key
-    key = own.get_secret_value() if own else "ollama"
+    key = asked.own_key() or "ollama"
     given = asked.config.endpoint or asked.environment.get("OLLAMA_HOST") or OLLAMA_HOST
     root = given.strip().rstrip("/").removesuffix("/v1")
     if "://" not in root:  # as Ollama itself reads it: a host, with its port unless one is given

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from holodeck_backend_claude.connections import NOT_SENDABLE, is_sendable
 from holodeck_backend_claude.contract import BackendInitError
 
 if TYPE_CHECKING:
@@ -57,16 +58,21 @@ def credential(agent: Agent, host: Mapping[str, str]) -> tuple[str, str]:
         host: The host's environment.
 
     Raises:
-        BackendInitError: There is no credential.
+        BackendInitError: There is no credential, or one that cannot be sent; it is not shown.
     """
     provider = agent.model.auth_provider or "api_key"
     variable = _CREDENTIALS[provider]
-    value = _secret(agent.model.api_key) or host.get(variable, "")
-    if not value.strip():
+    own = _secret(agent.model.api_key)
+    value = (own or host.get(variable, "")).strip()
+    if not value:
         raise BackendInitError(
             f"no credential for Claude: set {variable} in the environment (or in .env beside "
             f"agent.yaml), or model.api_key in agent.yaml. To try the agent without one, add "
             f"--offline."
+        )
+    if not is_sendable(value):
+        raise BackendInitError(
+            f"the credential for Claude in {'model.api_key' if own else variable} {NOT_SENDABLE}"
         )
     return variable, value
 

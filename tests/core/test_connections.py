@@ -26,6 +26,15 @@ def found(
 
 
 class TestKeys:
+    @pytest.mark.parametrize("provider", ["openai", "azure_openai", "ollama"])
+    @pytest.mark.parametrize("odd", ["\u20ac", "\x00", "\n", "\xe9", "\x1b"])
+    def test_that_no_header_can_hold_are_refused_unseen(
+        self, block: Block, provider: str, odd: str
+    ) -> None:
+        with pytest.raises(ConfigError, match=rf"{block}\.api_key.*Copy the key") as caught:
+            found(block, provider, endpoint="https://x.test", api_key=f"sk{odd}SECRETMARK")
+        assert "SECRETMARK" not in str(caught.value)
+
     @pytest.mark.parametrize(
         ("provider", "variable"),
         [("openai", "OPENAI_API_KEY"), ("azure_openai", "AZURE_OPENAI_API_KEY")],

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from holodeck_backend_claude.concurrency.threads import in_thread
 from holodeck_backend_claude.concurrency.together import together
-from holodeck_backend_claude.redaction import mask_secrets, remember_secrets
+from holodeck_backend_claude.redaction import mask_known_secrets, mask_secrets, remember_secrets
 from holodeck_backend_claude.retrieval.embedding.models import ServiceModel
 from holodeck_backend_claude.retrieval.errors import EmbeddingError
 
@@ -209,7 +209,8 @@ def _failure(model: ServiceModel, error: BaseException) -> EmbeddingError:
     told = mask_secrets(str(error)) or type(error).__name__
     hint = {401: "; check the key", 403: "; check the key", 404: "; check name and endpoint"}
     return EmbeddingError(
-        f"{model.provider} at {model.connection.endpoint}, model {model.name!r}: {told}"
+        f"{model.provider} at {mask_known_secrets(model.connection.endpoint)}, "
+        f"model {model.name!r}: {told}"
         f"{hint.get(status or 0, '')}",
         rejected_input=status in _REJECTED_INPUT,
     )
