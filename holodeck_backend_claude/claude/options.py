@@ -28,8 +28,7 @@ MAX_LINE_BYTES = 64 * 1024 * 1024
 
 def settings_of(agent: Agent) -> ClaudeSettings:
     """The agent's ``claude:`` block, or its defaults."""
-    settings: ClaudeSettings = agent.settings_for(SETTINGS_KEY, ClaudeSettings())
-    return settings
+    return agent.settings_for(SETTINGS_KEY, ClaudeSettings)
 
 
 @dataclass(frozen=True)

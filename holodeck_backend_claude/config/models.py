@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -22,7 +22,10 @@ from holodeck_backend_claude.contract import (
     DEFAULT_CALL_SECONDS,
     DEFAULT_CALLS_AT_ONCE,
     DEFAULT_RESULT_CHARS,
+    ConfigError,
 )
+
+M = TypeVar("M", bound=BaseModel)
 
 NonBlank: TypeAlias = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Seconds: TypeAlias = Annotated[float, Field(gt=0, le=86_400)]
@@ -193,9 +196,12 @@ class PromptTool(ToolConfig):
     file: NonBlank | None = None
 
 
-ToolUnion: TypeAlias = (
-    VectorstoreTool | HierarchicalDocumentToolConfig | FunctionTool | MCPTool | PromptTool
-)
+ToolUnion: TypeAlias = Annotated[
+    VectorstoreTool | HierarchicalDocumentToolConfig | FunctionTool | MCPTool | PromptTool,
+    Field(discriminator="type"),
+]
+"""A tool of HoloDeck's own types, told apart by ``type``. Types of plugins are no part of it:
+what holds for every tool is in :class:`ToolConfig`."""
 
 
 class PluginsConfig(Strict):
@@ -258,6 +264,28 @@ class Agent(Strict):
         path = self.base_dir / (self.instructions.file or "")
         return path.read_text(encoding="utf-8-sig").strip()
 
-    def settings_for(self, key: str, default: Any) -> Any:
-        """The validated block ``key``, or ``default`` where the agent has none."""
-        return self.settings.get(key, default)
+    def settings_for(self, key: str, model: type[M]) -> M:
+        """The block ``key`` of a backend, or what its model has by default where there is none.
+
+        Args:
+            key: The backend's ``settings_key``.
+            model: The backend's ``settings``.
+
+        Raises:
+            ConfigError: There is no block and it has to say something, or it is of another model.
+        """
+        block = self.settings.get(key)
+        if isinstance(block, model):
+            return block
+        if block is not None:
+            raise ConfigError(
+                f"the block {key!r} of the agent {self.name!r} is a {type(block).__name__}, not a "
+                f"{model.__name__}"
+            )
+        required = [name for name, field in model.model_fields.items() if field.is_required()]
+        if required:
+            raise ConfigError(
+                f"the agent {self.name!r} has no block {key!r}; add it to agent.yaml, with: "
+                f"{', '.join(required)}"
+            )
+        return model()

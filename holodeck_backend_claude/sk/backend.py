@@ -41,7 +41,7 @@ class SKBackend:
 
     def __init__(self, agent: Agent, registry: Registry) -> None:
         self._agent = agent
-        self._settings: SKSettings = agent.settings_for(SETTINGS_KEY, SKSettings())
+        self._settings = agent.settings_for(SETTINGS_KEY, SKSettings)
         self._open_tools = OpenTools(agent, registry, backend=NAME, ask_model=self._ask)
         self._service: ObservedChat | None = None
         self._kernel_agent: KernelAgent | None = None

@@ -47,7 +47,7 @@ class EchoBackend:
 
     async def initialize(self) -> None:
         self.note("initialize")
-        settings = self.agent.settings_for("echo", EchoSettings())
+        settings = self.agent.settings_for("echo", EchoSettings)
         if settings.start == "badly":
             raise BackendInitError("there is no credential for Echo: set ECHO_KEY")
         self.registry.given.progress("tuning", 1, 2)

@@ -60,7 +60,7 @@ def test_every_block_is_read_by_the_model_that_knows_it(bench: Any) -> None:
     assert agent.embedding_provider.dimensions == 256
     assert (agent.execution.llm_timeout, agent.execution.max_retries) == (5.0, 1)
     assert agent.plugins.allow == ("parrot-tools",)
-    assert agent.settings_for("echo", None).volume == 11
+    assert agent.settings["echo"].volume == 11
     assert isinstance(agent.tools[0], VectorstoreTool)
     assert (agent.tools[0].top_k, agent.tools[0].source) == (3, "docs")
     assert agent.tools[1].colour == "red"

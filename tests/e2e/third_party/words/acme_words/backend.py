@@ -23,7 +23,7 @@ class AllTools:
     """The backend."""
 
     def __init__(self, agent: Agent, registry: Registry) -> None:
-        settings = agent.settings_for("acme", Settings())
+        settings = agent.settings_for("acme", Settings)
         self._greeting = settings.greeting
         self._tools = OpenTools(agent, registry, backend="all-tools", ask_model=self._ask_model)
 
