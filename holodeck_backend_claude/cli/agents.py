@@ -76,5 +76,7 @@ async def running(
 
 def tell(text: str) -> None:
     """Something to know, on stderr."""
+    from holodeck_backend_claude.chat.printable import without_controls
+
     click.secho("Note: ", fg="yellow", nl=False, err=True)
-    click.echo(text, err=True)
+    click.echo(without_controls(text), err=True)

@@ -165,4 +165,7 @@ def _print_traceback(options: CommonOptions) -> None:
     if options.verbose:
         import traceback
 
-        click.echo(traceback.format_exc(), err=True)
+        from holodeck_backend_claude.chat.printable import without_controls
+        from holodeck_backend_claude.redaction import mask_secrets
+
+        click.echo(without_controls(mask_secrets(traceback.format_exc())), err=True)

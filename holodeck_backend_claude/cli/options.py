@@ -80,15 +80,8 @@ def _store_blocked(
 
 
 def _store_verbose(context: click.Context, _parameter: click.Parameter, value: bool) -> None:
+    from holodeck_backend_claude.cli.log import send_log_to_stderr
+
     options = common_options(context)
     options.verbose |= value
-    _send_log_to_stderr(verbose=options.verbose)
-
-
-def _send_log_to_stderr(*, verbose: bool) -> None:
-    import logging
-
-    logging.basicConfig(format="%(levelname)s: %(message)s")
-    if verbose:
-        logging.getLogger().setLevel(logging.INFO)
-        logging.getLogger("holodeck_backend_claude").setLevel(logging.DEBUG)
+    send_log_to_stderr(verbose=options.verbose)

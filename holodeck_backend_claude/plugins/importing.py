@@ -12,11 +12,13 @@ from collections.abc import Iterator
 
 from holodeck_backend_claude.contract import PluginError
 from holodeck_backend_claude.failures import error_text
+from holodeck_backend_claude.redaction import mask_secrets
 from holodeck_backend_claude.registry import Origin
 
 _NOT_THE_PLACE = (__file__, importlib.__file__, importlib.metadata.__file__)
 
 _LONGEST_MESSAGE = 500
+_LONGEST_CAUSE = 1_000  # a message with what was done, and the file and line that raised it
 
 HANG_SECONDS = 2.0
 """After this long the user is told which plugin everybody is waiting for."""
@@ -81,7 +83,16 @@ class SlowWatch:
 
 
 def _on_one_line(error: BaseException) -> str:
-    return " ".join(error_text(error).split())[:_LONGEST_MESSAGE]
+    return _cut(" ".join(error_text(error).split()), _LONGEST_MESSAGE)
+
+
+def cause_of(error: PluginError) -> str:
+    """Why a plugin failed: masked, as a plugin can raise this error itself, and cut with a mark."""
+    return _cut(mask_secrets(str(error)), _LONGEST_CAUSE)
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[: longest - 2]} …"
 
 
 def _place(error: BaseException) -> str:

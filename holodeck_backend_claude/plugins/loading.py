@@ -16,7 +16,7 @@ from holodeck_backend_claude.plugins.checks import Contribution, read_contributi
 from holodeck_backend_claude.plugins.choice import Choice, PluginLists
 from holodeck_backend_claude.plugins.claims import Candidate, claims_of, own_clash
 from holodeck_backend_claude.plugins.hooks import Hooks
-from holodeck_backend_claude.plugins.importing import SlowWatch, contained
+from holodeck_backend_claude.plugins.importing import SlowWatch, cause_of, contained
 from holodeck_backend_claude.plugins.report import PluginInfo, Plugins, PluginState
 from holodeck_backend_claude.plugins.sources import (
     KNOWN_NAMES,
@@ -131,7 +131,7 @@ def _read(source: Source, refusal: str | None, hooks: Hooks, watch: SlowWatch) -
             _import_and_call(source, reading, hooks)
     except PluginError as error:
         log.debug("plugin %r failed", source.origin.plugin, exc_info=True)
-        reading.state, reading.cause = "failed", str(error)
+        reading.state, reading.cause = "failed", cause_of(error)
     return reading
 
 

@@ -45,6 +45,7 @@ def command(context: click.Context, agent_file: Path, *, offline: bool, backend:
     2 configuration or credentials.
     """
     from holodeck_backend_claude.chat import LiveSession, TurnDisplay
+    from holodeck_backend_claude.chat.printable import on_one_line
 
     agent, registry = read_for_running(context, agent_file, backend=backend)
     display = TurnDisplay(sys.stdout, sys.stderr)
@@ -53,7 +54,8 @@ def command(context: click.Context, agent_file: Path, *, offline: bool, backend:
         LiveSession(lambda: _session(agent, registry, offline=offline)) as live,
     ):
         if sys.stdin.isatty():
-            click.secho(f"{agent.name} ({agent.model.name}). {_HELP}", dim=True, err=True)
+            name = on_one_line(f"{agent.name} ({agent.model.name})")
+            click.secho(f"{name}. {_HELP}", dim=True, err=True)
         return _converse(live, display)
 
 

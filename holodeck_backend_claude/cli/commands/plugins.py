@@ -64,14 +64,16 @@ def _as_json(plugins: Plugins) -> str:
 
 
 def _as_text(plugins: Plugins) -> str:
-    lines = _table([_HEADINGS, *(_cells(info) for info in plugins.infos)])
+    from holodeck_backend_claude.chat.printable import on_one_line
+
+    lines = _table([_HEADINGS, *(tuple(map(on_one_line, _cells(info))) for info in plugins.infos)])
     notes = [
         f"{info.name} ({info.distribution} {info.version}): {note}"
         for info in plugins.infos
         for note in (*([info.cause] if info.cause else []), *info.warnings)
     ]
     notes += plugins.warnings
-    return "\n".join([*lines, *([""] if notes else []), *notes])
+    return "\n".join([*lines, *([""] if notes else []), *map(on_one_line, notes)])
 
 
 def _cells(info: PluginInfo) -> tuple[str, ...]:

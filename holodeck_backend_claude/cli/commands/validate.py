@@ -41,6 +41,8 @@ def command(context: click.Context, agent_file: Path, *, as_json: bool) -> int:
 
 
 def _summary(file: AgentFile) -> str:
+    from holodeck_backend_claude.chat.printable import on_one_line
+
     agent = file.agent
     tools = ", ".join(f"{tool.name} ({tool.type})" for tool in agent.tools) or "none"
     lines = [
@@ -50,7 +52,7 @@ def _summary(file: AgentFile) -> str:
         f"  tools: {tools}",
         *(f"Note: {notice}" for notice in file.notices),
     ]
-    return "\n".join(lines)
+    return "\n".join(map(on_one_line, lines))
 
 
 def _success(file: AgentFile) -> dict[str, Any]:
