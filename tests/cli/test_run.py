@@ -51,6 +51,12 @@ class TestAnAnswer:
         assert "deployment" in captured.err
         assert diary(agent_file) == ["initialize", "teardown"]
 
+    def test_comes_for_a_question_without_quotes(
+        self, agent_file: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert main(["run", str(agent_file), "how", "long", "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["response"] == "echo: how long"
+
     def test_as_json_is_the_whole_result(
         self, agent_file: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:

@@ -27,7 +27,7 @@ EXIT_RUN_FAILED = 1
 
 @click.command("run")
 @AGENT_ARGUMENT
-@click.argument("question", required=False)
+@click.argument("question", nargs=-1)
 @click.option("--json", "as_json", is_flag=True, help="Print the whole result as JSON.")
 @OFFLINE_OPTION
 @BACKEND_OPTION
@@ -35,7 +35,7 @@ EXIT_RUN_FAILED = 1
 def command(
     context: click.Context,
     agent_file: Path,
-    question: str | None,
+    question: tuple[str, ...],
     *,
     as_json: bool,
     offline: bool,
@@ -50,7 +50,7 @@ def command(
     """
     from holodeck_backend_claude.cli.signals import run_to_end
 
-    asked = _question(question)
+    asked = _question(" ".join(question) if question else None)
     agent, registry = read_for_running(context, agent_file, backend=backend)
     result = run_to_end(_run(agent, registry, asked, offline=offline))
     _show(result, as_json=as_json)
