@@ -107,6 +107,13 @@ class _Reader:
             if event.anchor:
                 self._anchors[event.anchor] = Node(_mark(event), event.value, event.value)
             return
+        if event.anchor and not event.value and event.implicit[0]:
+            self._findings.error(
+                _mark(event),
+                self._here(),
+                "this value begins with '&', which makes it the name of an anchor, and is empty",
+                hint="text that begins with '&' has to be in quotes",
+            )
         node = Node(_mark(event), None, event.value)
         node.value = self._construct(node, tag, self._here())
         if event.anchor:
@@ -144,9 +151,12 @@ class _Reader:
     def _alias(self, event: yaml.AliasEvent) -> None:
         mark, name = _mark(event), event.anchor
         if name not in self._anchors:
+            secret = is_secret(None, self._here())
             raise UnreadableError(
                 mark,
-                f"'*{name}' refers to an anchor '&{name}' that is not there",
+                "this value begins with '*' and so refers to an anchor that is not there"
+                if secret
+                else f"'*{name}' refers to an anchor '&{name}' that is not there",
                 "text that begins with '*' has to be in quotes",
             )
         target = self._anchors[name]
@@ -231,7 +241,9 @@ class _Reader:
         self._findings.error(
             mark,
             path,
-            f"the tag {shorten(shown)} is not supported",
+            "the tag of this value is not supported"
+            if is_secret(None, path)
+            else f"the tag {shorten(shown)} is not supported",
             hint="an agent file holds plain values only: remove the tag, or put the text in quotes",
         )
 
