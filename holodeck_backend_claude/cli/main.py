@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import sys
@@ -22,6 +23,8 @@ COMMANDS = {
     "plugins": "List the plugins: what is loaded, blocked or failed, and why.",
 }
 """Each command and its line in ``--help``. ``cli/commands/<name>.py`` defines it as ``command``."""
+
+_CANNOT_WRITE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF, errno.EIO}
 
 EXIT_NO_READER = 1
 EXIT_ERROR = 2
@@ -91,6 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _exit_code(arguments: Sequence[str] | None) -> int:
     options = CommonOptions()
     try:
+        _require_stdout()
         result = LazyGroup().main(
             args=arguments, prog_name=PROGRAM, standalone_mode=False, obj=options
         )
@@ -107,8 +111,7 @@ def _exit_code(arguments: Sequence[str] | None) -> int:
         _print_error(str(error), options)
         return EXIT_ERROR
     except Exception as error:  # noqa: BLE001  # the last one: nobody is to see a bare traceback
-        _print_bug(error, options)
-        return EXIT_BUG
+        return _unexpected(error, options)
     return result if isinstance(result, int) else 0
 
 
@@ -132,6 +135,21 @@ def _interrupted(error: BaseException) -> int:
     if isinstance(error, KeyboardInterrupt) or isinstance(error.__cause__, KeyboardInterrupt):
         return EXIT_INTERRUPTED
     return 1
+
+
+def _require_stdout() -> None:
+    if sys.stdout is None:
+        raise HoloDeckError("stdout is closed; give the program a place to write its answer to")
+
+
+def _unexpected(error: Exception, options: CommonOptions) -> int:
+    """A disk that is full is no bug; what else nobody foresaw is one."""
+    if isinstance(error, OSError) and error.errno in _CANNOT_WRITE and error.filename is None:
+        _give_up_stdout()
+        _print_error(f"the output cannot be written: {error.strerror}", options)
+        return EXIT_NO_READER
+    _print_bug(error, options)
+    return EXIT_BUG
 
 
 def _give_up_stdout() -> None:

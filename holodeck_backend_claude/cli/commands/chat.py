@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -47,6 +47,8 @@ def command(context: click.Context, agent_file: Path, *, offline: bool, backend:
     from holodeck_backend_claude.chat import LiveSession, TurnDisplay
     from holodeck_backend_claude.chat.printable import on_one_line
 
+    if sys.stdin is None:
+        raise click.UsageError("stdin is closed; a chat reads its messages from it")
     agent, registry = read_for_running(context, agent_file, backend=backend)
     display = TurnDisplay(sys.stdout, sys.stderr)
     with (
@@ -81,7 +83,8 @@ def _converse(live: LiveSession, display: TurnDisplay) -> int:
     with Interrupts(live.stop) as interrupts:
         for message in read_messages(interrupts):
             try:
-                failed |= live.send(message, display.show).is_error
+                with redirect_stdout(sys.stderr):  # what a tool prints is no part of an answer
+                    failed |= live.send(message, display.show).is_error
             except TurnStoppedError:
                 display.stopped()
             except BackendSessionError as error:

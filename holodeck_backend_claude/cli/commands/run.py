@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import redirect_stdout
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -52,7 +53,8 @@ def command(
 
     asked = _question(" ".join(question) if question else None)
     agent, registry = read_for_running(context, agent_file, backend=backend)
-    result = run_to_end(_run(agent, registry, asked, offline=offline))
+    with redirect_stdout(sys.stderr):  # what a tool prints is no part of the answer
+        result = run_to_end(_run(agent, registry, asked, offline=offline))
     _show(result, as_json=as_json)
     return EXIT_RUN_FAILED if result.is_error else 0
 
@@ -60,7 +62,7 @@ def command(
 def _question(argument: str | None) -> str:
     text = argument
     if argument is None or argument == "-":
-        if argument is None and sys.stdin.isatty():
+        if sys.stdin is None or (argument is None and sys.stdin.isatty()):
             raise click.UsageError('there is no question; give it as: run AGENT.YAML "QUESTION"')
         text = sys.stdin.buffer.read().decode("utf-8", errors="replace")
     if not text or not text.strip():
