@@ -5,22 +5,18 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from holodeck_backend_claude.claude.backend import ClaudeBackend
-from holodeck_backend_claude.config import Agent, Instructions, ModelConfig, ToolConfig
-from holodeck_backend_claude.hookspecs import ToolContext, ToolType
-from holodeck_backend_claude.registry import Origin, Provided, Registry
+from holodeck_backend_claude.config import Agent, Instructions, ModelConfig
+from holodeck_backend_claude.hookspecs import ToolContext
 from holodeck_backend_claude.sk.backend import SKBackend
+from tests.support.probes import ProbeConfig, probe_registry
 
 BACKENDS: dict[str, tuple[type[ClaudeBackend] | type[SKBackend], str]] = {
     "claude": (ClaudeBackend, "anthropic"),
     "semantic-kernel": (SKBackend, "openai"),
 }
-
-
-class Probe(ToolConfig):
-    type: Literal["probe"] = "probe"
 
 
 class Stage:
@@ -50,15 +46,14 @@ class Stage:
         adapter: Callable[[Any, Any], Any] | None = None,
         tool_instructions: Callable[[Any], Any] | None = None,
     ) -> ClaudeBackend | SKBackend:
-        tool_type = ToolType(
-            "probe", Probe, adapter or self.adapt, open=self.open, instructions=tool_instructions
+        registry = probe_registry(
+            adapter=adapter or self.adapt, open=self.open, instructions=tool_instructions
         )
         agent = Agent(
             name="a",
             model=ModelConfig(provider=self.provider, name="m", api_key="sk-a-key-for-tests"),
             instructions=instructions or Instructions(inline="Be brief."),
-            tools=tuple(Probe(name=name, description="d") for name in names),
+            tools=tuple(ProbeConfig(name=name) for name in names),
             base_dir=self.folder,
         )
-        provided = Provided(tool_type, Origin("tests", "tests", "0"))
-        return self.factory(agent, Registry(tool_types={"probe": provided}))
+        return self.factory(agent, registry)

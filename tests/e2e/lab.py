@@ -1,110 +1,33 @@
-"""An agent on the real Claude Code process, against a scripted Messages API on loopback."""
+"""The lab of the real Claude Code process, and what must be gone after each test."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 from holodeck_backend_claude.claude.backend import ClaudeBackend
 from holodeck_backend_claude.claude.settings import ClaudeSettings
-from holodeck_backend_claude.config import (
-    Agent,
-    ExecutionConfig,
-    Instructions,
-    ModelConfig,
-    ToolConfig,
-)
-from holodeck_backend_claude.contract import ToolAnnotations, ToolCall, ToolResult
-from holodeck_backend_claude.hookspecs import ToolType
-from holodeck_backend_claude.registry import Origin, Provided, Registry
 from holodeck_backend_claude.testing import ScriptedMessagesAPI
+from tests.support import lab
 
 MODEL = "claude-sonnet-4-5"
 
 
-Behaviour = Callable[[ToolCall], Any]
+class Lab(lab.Lab[ScriptedMessagesAPI, ClaudeBackend]):
+    """An agent on the bundled Claude Code, against a scripted Messages API on loopback."""
 
+    api_type = ScriptedMessagesAPI
+    backend_type = ClaudeBackend
+    settings_key = "claude"
+    settings_type = ClaudeSettings
+    model = {"provider": "anthropic", "name": MODEL, "api_key": "sk-ant-dummy-key-0001"}  # noqa: RUF012
+    max_retries = 1
 
-class ProbeConfig(ToolConfig):
-    """A tool whose behaviour a test supplies."""
-
-    type: str = "probe"
-    description: str = "A probe."
-
-
-class Probe:
-    """A tool adapter over a test's function; it records its calls."""
-
-    def __init__(self, name: str, behave: Behaviour, schema: dict[str, Any]):
-        self.name = name
-        self.description = f"Probe {name}"
-        self.input_schema = schema
-        self.annotations = ToolAnnotations(read_only=True)
-        self.calls: list[ToolCall] = []
-        self._behave = behave
-
-    async def call(self, call: ToolCall) -> ToolResult:
-        self.calls.append(call)
-        result = self._behave(call)
-        ready: ToolResult = await result if asyncio.iscoroutine(result) else result
-        return ready
-
-
-def probe_schema(**properties: Any) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties or {"query": {"type": "string"}},
-        "required": sorted(properties or {"query"}),
-    }
-
-
-class Lab:
-    """Builds backends for one scripted API and knows which processes they started."""
-
-    def __init__(self, folder: Path, stack: AsyncExitStack) -> None:
-        self.folder = folder
-        self._stack = stack
-
-    async def api(self, script: Any) -> ScriptedMessagesAPI:
-        return await self._stack.enter_async_context(ScriptedMessagesAPI(script))
-
-    def agent(
-        self,
-        api: ScriptedMessagesAPI,
-        *probes: Probe,
-        claude: dict[str, Any] | None = None,
-        execution: dict[str, Any] | None = None,
-        tool: dict[str, Any] | None = None,
-    ) -> Agent:
-        return Agent(
-            name="probe-agent",
-            model=ModelConfig(
-                provider="anthropic", name=MODEL, endpoint=api.url, api_key="sk-ant-dummy-key-0001"
-            ),
-            instructions=Instructions(inline="You are a probe."),
-            tools=tuple(ProbeConfig(name=probe.name, **(tool or {})) for probe in probes),
-            execution=ExecutionConfig(**{"llm_timeout": 20, "max_retries": 1, **(execution or {})}),
-            settings={"claude": ClaudeSettings(**(claude or {}))},
-            base_dir=self.folder,
-        )
-
-    async def backend(
-        self, api: ScriptedMessagesAPI, *probes: Probe, **settings: Any
-    ) -> ClaudeBackend:
-        by_name = {probe.name: probe for probe in probes}
-        probe_type = ToolType(
-            type="probe", config=ProbeConfig, adapter=lambda config, _: by_name[config.name]
-        )
-        origin = Origin("tests", "tests", "0")
-        registry = Registry(tool_types={"probe": Provided(probe_type, origin)})
-        backend = ClaudeBackend(self.agent(api, *probes, **settings), registry)
-        await backend.initialize()
-        self._stack.push_async_callback(backend.teardown)
-        return backend
+    def endpoint(self, api: ScriptedMessagesAPI) -> str:
+        return api.url
 
 
 @asynccontextmanager

@@ -33,8 +33,9 @@ from holodeck_backend_claude.testing import (
     reply,
     say,
 )
+from tests.support.probes import Behaviour, Probe, probe_schema
 
-from .lab import Behaviour, Lab, Probe, probe_schema
+from .lab import Lab
 
 
 def tool(behave: Behaviour) -> Probe:
@@ -176,7 +177,7 @@ async def test_a_provider_that_never_answers_ends_in_time(lab: Lab) -> None:
 async def test_the_turn_limit_is_a_result_in_both_ways_of_running(lab: Lab) -> None:
     api = await lab.api([forever(call_tool("kb", {"query": "x"}))])
     backend = await lab.backend(
-        api, tool(lambda _: ToolResult.from_text("r")), claude={"max_turns": 2}
+        api, tool(lambda _: ToolResult.from_text("r")), settings={"max_turns": 2}
     )
     alone = await backend.invoke_once("loop")
     session = await backend.create_session()
@@ -190,7 +191,7 @@ async def test_the_turn_limit_is_a_result_in_both_ways_of_running(lab: Lab) -> N
 async def test_success_on_the_last_allowed_turn_is_a_success(lab: Lab) -> None:
     api = await lab.api([call_tool("kb", {"query": "x"}), say("done")])
     backend = await lab.backend(
-        api, tool(lambda _: ToolResult.from_text("r")), claude={"max_turns": 2}
+        api, tool(lambda _: ToolResult.from_text("r")), settings={"max_turns": 2}
     )
     result = await backend.invoke_once("go")
     assert not result.is_error
@@ -200,7 +201,7 @@ async def test_success_on_the_last_allowed_turn_is_a_success(lab: Lab) -> None:
 async def test_the_budget_is_a_reason_of_its_own(lab: Lab) -> None:
     api = await lab.api([forever(call_tool("kb", {"query": "x"}))])
     backend = await lab.backend(
-        api, tool(lambda _: ToolResult.from_text("r")), claude={"max_budget_usd": 0.000_001}
+        api, tool(lambda _: ToolResult.from_text("r")), settings={"max_budget_usd": 0.000_001}
     )
     assert (await backend.invoke_once("go")).error_reason == "max_budget_usd reached"
 

@@ -19,8 +19,9 @@ from holodeck_backend_claude.testing import (
     hang,
     say,
 )
+from tests.support.probes import Probe, probe_schema
 
-from .lab import Lab, Probe, children, probe_schema
+from .lab import Lab, children
 
 SECRET = "sk-host-secret-51f0c2"
 MARK = "CANARY-7c1e"
@@ -142,9 +143,7 @@ async def test_a_key_in_the_environment_is_used_where_the_agent_has_none(
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-from-the-environment")
     api = await lab.api([say("ok")])
-    backend = await lab.backend(api)
-    model = backend._agent.model.model_copy(update={"api_key": None})
-    backend._agent = backend._agent.model_copy(update={"model": model})
+    backend = await lab.backend(api, model={"api_key": None})
     await backend.invoke_once("Hi")
     assert api.requests[0].headers["x-api-key"] == "sk-ant-from-the-environment"
 

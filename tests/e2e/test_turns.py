@@ -6,8 +6,9 @@ import asyncio
 
 from holodeck_backend_claude.contract import TextDelta, ToolEnd, ToolResult, ToolStart, TurnEnd
 from holodeck_backend_claude.testing import Usage, call_tool, hold, offline_model, reply, say
+from tests.support.probes import Probe, probe_schema
 
-from .lab import MODEL, Lab, Probe, probe_schema
+from .lab import MODEL, Lab
 
 
 def echo(name: str = "kb") -> Probe:
@@ -227,7 +228,7 @@ async def test_thinking_is_off_unless_asked_for_and_then_in_the_result(lab: Lab)
     api = await lab.api([say("ok"), say("ok", thinking="Let me see.")])
     await (await lab.backend(api)).invoke_once("Hi")
     thinker = await lab.backend(
-        api, claude={"extended_thinking": {"enabled": True, "budget_tokens": 2048}}
+        api, settings={"extended_thinking": {"enabled": True, "budget_tokens": 2048}}
     )
     result = await thinker.invoke_once("Hi")
     assert api.requests[0].body.get("thinking", {"type": "disabled"})["type"] == "disabled"
@@ -237,10 +238,7 @@ async def test_thinking_is_off_unless_asked_for_and_then_in_the_result(lab: Lab)
 
 async def test_max_tokens_and_model_and_instructions_are_on_the_wire(lab: Lab) -> None:
     api = await lab.api([say("ok")])
-    backend = await lab.backend(api)
-    backend._agent = backend._agent.model_copy(
-        update={"model": backend._agent.model.model_copy(update={"max_tokens": 321})}
-    )
+    backend = await lab.backend(api, model={"max_tokens": 321})
     await backend.invoke_once("Hi")
     assert api.requests[0].body["max_tokens"] == 321
     assert api.requests[0].model == MODEL
@@ -249,6 +247,6 @@ async def test_max_tokens_and_model_and_instructions_are_on_the_wire(lab: Lab) -
 
 async def test_allowed_tools_leaves_the_others_out_of_the_request(lab: Lab) -> None:
     api = await lab.api([say("ok")])
-    backend = await lab.backend(api, echo("kb"), echo("faq"), claude={"allowed_tools": ("faq",)})
+    backend = await lab.backend(api, echo("kb"), echo("faq"), settings={"allowed_tools": ("faq",)})
     await backend.invoke_once("Hi")
     assert [tool.name for tool in api.requests[0].tools] == ["mcp__holodeck_tools__faq"]

@@ -10,8 +10,9 @@ from holodeck_backend_claude.config import Instructions
 from holodeck_backend_claude.contract import BackendInitError, BackendSessionError
 from holodeck_backend_claude.sk.backend import SKBackend
 from holodeck_backend_claude.testing import ScriptedOpenAIAPI, call_tool, say
+from tests.support.probes import Probe, registry_of
 
-from .lab import Lab, Probe
+from .lab import Lab
 
 VARIABLES = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "AZURE_OPENAI_API_KEY", "OLLAMA_HOST")
 
@@ -23,7 +24,7 @@ def _no_keys_of_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_a_missing_key_is_refused_before_anything_opens(lab: Lab) -> None:
-    backend = SKBackend(lab.agent(None, model={"api_key": None}), lab.registry())
+    backend = SKBackend(lab.agent(None, model={"api_key": None}), registry_of())
     with pytest.raises(BackendInitError, match=r"OPENAI_API_KEY.*model\.api_key"):
         await backend.initialize()
 
@@ -39,7 +40,7 @@ async def test_the_key_and_address_of_the_environment_are_used(
 
 
 async def test_a_provider_of_another_format_is_refused_with_those_that_work(lab: Lab) -> None:
-    backend = SKBackend(lab.agent(None, model={"provider": "anthropic"}), lab.registry())
+    backend = SKBackend(lab.agent(None, model={"provider": "anthropic"}), registry_of())
     with pytest.raises(BackendInitError, match=r"anthropic.*openai, azure_openai and ollama"):
         await backend.initialize()
 
@@ -96,7 +97,7 @@ async def test_settings_without_effect_are_named_once(
 
 
 async def test_a_backend_that_is_not_initialized_says_so(lab: Lab) -> None:
-    backend = SKBackend(lab.agent(None), lab.registry())
+    backend = SKBackend(lab.agent(None), registry_of())
     for use in (backend.invoke_once("Hi"), backend.create_session()):
         with pytest.raises(BackendSessionError, match=r"initialize\(\)"):
             await use
@@ -107,7 +108,7 @@ async def test_a_tool_that_cannot_be_offered_fails_initialization_and_nothing_st
     lab: Lab,
 ) -> None:
     clash = [Probe("suche_ä"), Probe("suche_ä")]
-    backend = SKBackend(lab.agent(None, clash), lab.registry(clash))
+    backend = SKBackend(lab.agent(None, *clash), registry_of(*clash))
     with pytest.raises(BackendInitError, match="suche_ä"):
         await backend.initialize()
     with pytest.raises(BackendSessionError):
@@ -118,7 +119,7 @@ async def test_an_instructions_file_that_is_gone_fails_initialization(lab: Lab) 
     lab.folder.joinpath("prompt.md").write_text("Be brief.")
     agent = lab.agent(None, instructions=Instructions(file="prompt.md"))
     lab.folder.joinpath("prompt.md").unlink()
-    backend = SKBackend(agent, lab.registry())
+    backend = SKBackend(agent, registry_of())
     with pytest.raises(BackendInitError, match=r"prompt\.md"):
         await backend.initialize()
 

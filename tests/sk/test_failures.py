@@ -10,8 +10,9 @@ import pytest
 
 from holodeck_backend_claude.contract import BackendSessionError, Retrying
 from holodeck_backend_claude.testing import Usage, call_tool, cut, fail, say
+from tests.support.probes import Probe
 
-from .lab import Lab, Probe
+from .lab import Lab
 
 HELLO = say("Hello world", chunks=["Hello ", "world"])
 

@@ -21,8 +21,9 @@ from holodeck_backend_claude.sk.backend import SKBackend
 from holodeck_backend_claude.sk.session import SKSession
 from holodeck_backend_claude.sk.settings import SKSettings
 from holodeck_backend_claude.testing import call_tool, fail, reply, say
+from tests.support.probes import Probe
 
-from .lab import Lab, Probe
+from .lab import Lab
 
 
 def loaded_after(code: str) -> list[str]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from holodeck_backend_claude.testing import say
+from tests.support.probes import Probe
 
-from .lab import Lab, Probe
+from .lab import Lab
 
 RICH: dict[str, Any] = {
     "type": "object",

@@ -14,8 +14,9 @@ from holodeck_backend_claude.contract import (
     BackendTimeoutError,
 )
 from holodeck_backend_claude.testing import ModelRequest, Reply, call_tool, fail, hang, reply, say
+from tests.support.probes import Probe
 
-from .lab import Lab, Probe
+from .lab import Lab
 
 
 def texts(request: ModelRequest) -> list[tuple[str, str]]:

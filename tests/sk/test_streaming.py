@@ -16,8 +16,9 @@ from holodeck_backend_claude.contract import (
     TurnEnd,
 )
 from holodeck_backend_claude.testing import call_tool, cut, hold, reply, say
+from tests.support.probes import Probe
 
-from .lab import Lab, Probe
+from .lab import Lab
 
 
 async def test_deltas_come_one_by_one_while_the_model_still_writes(lab: Lab) -> None:

@@ -6,8 +6,9 @@ import asyncio
 
 from holodeck_backend_claude.contract import ToolCall, ToolResult
 from holodeck_backend_claude.testing import Usage, call_tool, reply, say
+from tests.support.probes import Probe
 
-from .lab import Lab, Probe
+from .lab import Lab
 
 
 async def test_one_call_runs_the_tool_once_with_the_model_s_id(lab: Lab) -> None:

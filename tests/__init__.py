@@ -1,0 +1,1 @@
+"""The tests; a package so that its folders can share ``tests/support``."""
