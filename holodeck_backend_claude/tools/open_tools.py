@@ -136,7 +136,7 @@ class OpenTools:
             return await owner.instance()
         except OpenFailedError as failure:
             _refuse(config, f"could not be opened: {failure}", failure.__cause__)
-        except Exception as error:  # noqa: BLE001 - plugin code; any failure is this tool's
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - plugin code may do anything
             _refuse(config, f"could not be opened: {cause_text(error)}", error)
 
     def _tool_type(self, config: ToolConfig) -> ToolType:
@@ -170,7 +170,7 @@ class OpenTools:
             made = self._registry.adapter_factory(config.type, self._backend)(config, instance)
             adapters = list(made) if isinstance(made, Sequence) else [made]
             return self._bind_all(adapters, config)
-        except Exception as error:  # noqa: BLE001 - plugin code; any failure is this tool's
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - plugin code may do anything
             _refuse(config, f"could not be adapted: {cause_text(error)}", error)
 
     def _bind_all(self, adapters: list[ToolAdapter], config: ToolConfig) -> list[BoundTool]:
@@ -195,7 +195,7 @@ class OpenTools:
             return None
         try:
             line = resolve(source)(config)
-        except Exception as error:  # noqa: BLE001 - plugin code; any failure is this tool's
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - plugin code may do anything
             _refuse(config, f"has no usable instructions: {cause_text(error)}", error)
         if not isinstance(line, str | None):
             _refuse(config, f"has instructions that are a {type(line).__name__}, not a text")

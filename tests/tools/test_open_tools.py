@@ -626,3 +626,33 @@ class TestContext:
         await stage.tools(secretive).open()
         told = mask_secrets("model-key-1 embed-key-1 dotenv-key-1 europe-west-1")
         assert told == "[secret] [secret] [secret] europe-west-1"
+
+
+class Exiting:
+    """An adapter that would end the process as soon as it is looked at."""
+
+    name = "exiting"
+    description = "Exits."
+
+    @property
+    def input_schema(self) -> dict[str, Any]:
+        raise SystemExit(3)
+
+    async def call(self, _call: Any) -> Any:
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize(
+    "part", [{"adapter": lambda _config, _instance: Exiting()}, {"instructions": lambda _: exit_()}]
+)
+async def test_a_plugin_that_exits_is_a_tool_that_cannot_be_used(
+    stage: Stage, part: dict[str, Any]
+) -> None:
+    tools = stage.tools(agent(probe("a")), stage.registry(**part))
+    with pytest.raises(BackendInitError, match=r"tool 'a' \(probe\).*SystemExit: 3"):
+        await tools.open()
+    assert stage.events == ["open a", "close a"]
+
+
+def exit_() -> str:
+    raise SystemExit(3)
