@@ -7,6 +7,7 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import click
 
@@ -94,7 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _exit_code(arguments: Sequence[str] | None) -> int:
     options = CommonOptions()
     try:
-        _require_stdout()
+        _require_streams()
         result = LazyGroup().main(
             args=arguments, prog_name=PROGRAM, standalone_mode=False, obj=options
         )
@@ -137,7 +138,9 @@ def _interrupted(error: BaseException) -> int:
     return 1
 
 
-def _require_stdout() -> None:
+def _require_streams() -> None:
+    if sys.stderr is None:  # what nobody is to see has to go somewhere
+        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     if sys.stdout is None:
         raise HoloDeckError("stdout is closed; give the program a place to write its answer to")
 

@@ -38,6 +38,12 @@ def test_a_closed_stream_is_named(tmp_path: Path, rest: str, code: int, said: st
     assert (ended.returncode, said in ended.stderr) == (code, True), ended.stderr
 
 
+def test_a_closed_stderr_changes_no_answer(tmp_path: Path) -> None:
+    ended = shell(tmp_path, "run agent.yaml hello --offline 2>&-")
+    assert ended.returncode == 0
+    assert "Internal error" not in ended.stdout
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_a_full_disk_is_named(tmp_path: Path) -> None:
     ended = shell(tmp_path, "plugins > /dev/full")
