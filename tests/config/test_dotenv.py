@@ -44,7 +44,8 @@ def test_values_are_read_as_written(tmp_path: Path, line: str, value: str) -> No
 
 
 def test_windows_line_ends_and_a_byte_order_mark_are_accepted(tmp_path: Path) -> None:
-    assert variables(tmp_path, b"\xef\xbb\xbfA=1\r\nB='2'\r\n") == {"A": "1", "B": "2"}
+    text = b"\xef\xbb\xbfA=1\r\nB='2'\r\nC=\"x\r\ny\"\r\n"
+    assert variables(tmp_path, text) == {"A": "1", "B": "2", "C": "x\ny"}
 
 
 def test_the_last_of_two_counts(tmp_path: Path) -> None:
@@ -57,6 +58,18 @@ def test_a_line_that_is_no_assignment_is_named_but_not_quoted(tmp_path: Path) ->
     assert values == {"A": "x\ny", "C": "3"}
     assert [notice.line for notice in findings.notices] == [3, 4]
     assert "sk-secret" not in "".join(str(notice) for notice in findings.notices)
+
+
+@pytest.mark.parametrize("line", ["sk-secret-key", "two words=x", "=x", "A='x' y"])
+def test_the_line_that_is_no_assignment_is_counted_from_the_top(tmp_path: Path, line: str) -> None:
+    (tmp_path / ".env").write_text(f"A=1\n\n# comment\n\n{line}\n\nB=2\n")
+    values, findings = read_dotenv(tmp_path)
+    assert values == {"A": "1", "B": "2"}
+    assert [notice.line for notice in findings.notices] == [5]
+
+
+def test_a_variable_in_a_value_stays_as_it_is_written(tmp_path: Path) -> None:
+    assert variables(tmp_path, "A=1\nB=${A} $A\n") == {"A": "1", "B": "${A} $A"}
 
 
 def test_no_file_is_no_variables(tmp_path: Path) -> None:
