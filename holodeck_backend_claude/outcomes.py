@@ -39,6 +39,11 @@ def provider_error(status: int | str) -> str:
     return f"provider error: {status}"
 
 
+def never_ran(reason: str, detail: str) -> ExecutionResult:
+    """The result of a turn that ended before it began."""
+    return failed(ExecutionResult(response="", num_turns=0), reason, detail)
+
+
 def failed(result: ExecutionResult, reason: str, detail: str | None = None) -> ExecutionResult:
     """The same result, ended by ``reason``; ``detail`` is the provider's own words, if any."""
     return replace(result, is_error=True, error_reason=reason, error_detail=detail)

@@ -139,8 +139,7 @@ class ClaudeBackend:
             await session.open()
             return await session.run_turn(message)
         except BackendError as error:
-            nothing = ExecutionResult(response="", num_turns=0)
-            return error.result or outcomes.failed(nothing, outcomes.CRASHED, str(error))
+            return error.result or outcomes.never_ran(outcomes.CRASHED, str(error))
         finally:
             await session.close()
 

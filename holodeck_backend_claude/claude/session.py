@@ -20,7 +20,6 @@ from holodeck_backend_claude.claude.client import Client
 from holodeck_backend_claude.claude.turn import Turn
 from holodeck_backend_claude.contract import (
     BackendSessionError,
-    ExecutionResult,
     ToolResult,
     TurnEnd,
     TurnEvent,
@@ -246,15 +245,11 @@ class ClaudeSession(StreamedSession):
         while not self._inbox.empty():
             request = self._inbox.get_nowait()
             if request is not None:
-                result = ExecutionResult(response="", num_turns=0)
-                ended = outcomes.failed(result, outcomes.INTERRUPTED, self._ended_by)
+                ended = outcomes.never_ran(outcomes.INTERRUPTED, self._ended_by)
                 request.events.put(TurnEnd(ended))
         self._on_close(self)
 
 
 def _closed_while_starting() -> BackendSessionError:
     detail = "the session was closed while it started"
-    result = outcomes.failed(
-        ExecutionResult(response="", num_turns=0), outcomes.INTERRUPTED, detail
-    )
-    return BackendSessionError(detail, result=result)
+    return BackendSessionError(detail, result=outcomes.never_ran(outcomes.INTERRUPTED, detail))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 from holodeck_backend_claude.contract import (
@@ -18,7 +19,7 @@ _LONGEST_DESCRIPTION = 200
 _SEARCH = ToolAnnotations(read_only=True, destructive=False, idempotent=True, open_world=False)
 
 
-class _SearchAdapter:
+class _SearchAdapter(ABC):
     """What the search adapters have in common.
 
     Attributes:
@@ -74,11 +75,13 @@ class _SearchAdapter:
             raise BackendSessionError(f"Tool '{self.config.name}' is not initialized")
         return await self._found(query) or NO_RESULTS
 
+    @abstractmethod
     def _is_initialized(self) -> bool:
-        raise NotImplementedError
+        """Whether the instance can be searched."""
 
+    @abstractmethod
     async def _found(self, query: str) -> str:
-        raise NotImplementedError
+        """What the instance found, as text; empty where it found nothing."""
 
 
 class VectorSearchAdapter(_SearchAdapter):
