@@ -19,8 +19,8 @@ from pathlib import Path
 from claude_agent_sdk import ClaudeSDKClient, query
 
 from holodeck_backend_claude.claude.backend import ClaudeBackend
-from holodeck_backend_claude.claude.environment import child_environment
 from holodeck_backend_claude.claude.options import Launch, build_options
+from holodeck_backend_claude.claude.process.environment import child_environment
 from holodeck_backend_claude.config import Agent, Instructions, ModelConfig
 from holodeck_backend_claude.registry import Registry
 from holodeck_backend_claude.testing import ScriptedMessagesAPI, forever, say

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from holodeck_backend_claude import outcomes
 from holodeck_backend_claude.calls import BoundTool
-from holodeck_backend_claude.claude.client import Client, find_program
-from holodeck_backend_claude.claude.environment import credential
 from holodeck_backend_claude.claude.options import settings_of
 from holodeck_backend_claude.claude.plugin import NAME
+from holodeck_backend_claude.claude.process.client import Client, find_program
+from holodeck_backend_claude.claude.process.environment import credential
 from holodeck_backend_claude.claude.server import PREFIX, Run, build_server, by_full_name
 from holodeck_backend_claude.claude.session import ClaudeSession
 from holodeck_backend_claude.contract import (

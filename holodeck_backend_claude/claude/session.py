@@ -16,8 +16,8 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from holodeck_backend_claude import outcomes
-from holodeck_backend_claude.claude.client import Client
-from holodeck_backend_claude.claude.turn import Turn
+from holodeck_backend_claude.claude.process.client import Client
+from holodeck_backend_claude.claude.turns.turn import Turn
 from holodeck_backend_claude.contract import (
     BackendSessionError,
     ToolResult,

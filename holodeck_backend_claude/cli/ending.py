@@ -28,7 +28,7 @@ def end_now(code: int, why: str) -> NoReturn:
     """End the process with nothing closed but Claude Code and its private folders."""
     with suppress(OSError):
         os.write(2, f"Ended without closing the tools: {why}\n".encode())
-    folders = sys.modules.get("holodeck_backend_claude.claude.private_folder")
+    folders = sys.modules.get("holodeck_backend_claude.claude.process.private_folder")
     try:
         if folders is not None:
             folders.end_all()

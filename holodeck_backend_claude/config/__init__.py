@@ -13,19 +13,21 @@ from holodeck_backend_claude.config.models import (
     Agent,
     EmbeddingProviderConfig,
     ExecutionConfig,
-    FunctionTool,
-    HierarchicalDocumentToolConfig,
     Instructions,
-    MCPTool,
     ModelConfig,
     PluginsConfig,
+)
+from holodeck_backend_claude.config.paths import ExistingPath
+from holodeck_backend_claude.config.problems import AgentFileError, Problem
+from holodeck_backend_claude.config.tool_models import (
+    FunctionTool,
+    HierarchicalDocumentToolConfig,
+    MCPTool,
     PromptTool,
     ToolConfig,
     ToolUnion,
     VectorstoreTool,
 )
-from holodeck_backend_claude.config.paths import ExistingPath
-from holodeck_backend_claude.config.problems import AgentFileError, Problem
 from holodeck_backend_claude.config.yaml.source import Source, read_source
 
 __all__ = [

@@ -15,9 +15,10 @@ from pydantic import BaseModel
 
 from holodeck_backend_claude.config.agent_reader import Reading
 from holodeck_backend_claude.config.checks import check_backend, check_tool_names
-from holodeck_backend_claude.config.models import Agent, PluginsConfig, ToolConfig
+from holodeck_backend_claude.config.models import Agent, PluginsConfig
 from holodeck_backend_claude.config.problems import Problem
 from holodeck_backend_claude.config.root_keys import CORE_KEYS, settings_backends, sort_root_keys
+from holodeck_backend_claude.config.tool_models import ToolConfig
 from holodeck_backend_claude.config.tools import read_tools
 from holodeck_backend_claude.config.yaml.source import Source, read_source
 from holodeck_backend_claude.contract import PluginError

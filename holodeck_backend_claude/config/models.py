@@ -4,38 +4,23 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import (
     BaseModel,
-    ConfigDict,
     Field,
     SecretStr,
     SerializeAsAny,
-    StringConstraints,
     field_validator,
     model_validator,
 )
 
+from holodeck_backend_claude.config.base import NonBlank, Seconds, Secret, Strict
 from holodeck_backend_claude.config.paths import ExistingPath
-from holodeck_backend_claude.contract import (
-    DEFAULT_CALL_SECONDS,
-    DEFAULT_CALLS_AT_ONCE,
-    DEFAULT_RESULT_CHARS,
-    ConfigError,
-)
+from holodeck_backend_claude.config.tool_models import ToolConfig
+from holodeck_backend_claude.contract import ConfigError
 
 M = TypeVar("M", bound=BaseModel)
-
-NonBlank: TypeAlias = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
-Seconds: TypeAlias = Annotated[float, Field(gt=0, le=86_400)]
-Secret: TypeAlias = Annotated[SecretStr, Field(min_length=1)]
-
-
-class Strict(BaseModel):
-    """Refuses keys it does not know; immutable once validated."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class ModelConfig(Strict):
@@ -113,95 +98,6 @@ class ExecutionConfig(Strict):
 
     llm_timeout: Seconds = 120.0
     max_retries: int = Field(default=3, ge=0, le=10)
-
-
-class ToolConfig(Strict):
-    """What every tool may say, whatever its type; plugins subclass it.
-
-    Attributes:
-        type: The tag that selects the tool type.
-        name: What the model's tool is named after.
-        description: What the model reads to decide whether to call the tool.
-        timeout: Seconds one call may take.
-        max_result_chars: The most characters of a result that reach the model; the cut is marked.
-        concurrency: How many calls of this tool run at once.
-        on_error: ``continue`` tells the model and goes on; ``fail`` ends the run.
-    """
-
-    type: str
-    name: NonBlank
-    description: NonBlank
-    timeout: Seconds = DEFAULT_CALL_SECONDS
-    max_result_chars: int = Field(default=DEFAULT_RESULT_CHARS, ge=100, le=1_000_000)
-    concurrency: int = Field(default=DEFAULT_CALLS_AT_ONCE, ge=1, le=64)
-    on_error: Literal["continue", "fail"] = "continue"
-
-
-class VectorstoreTool(ToolConfig):
-    """``type: vectorstore``: search over a folder of documents.
-
-    Attributes:
-        source: A ``.md`` or ``.txt`` file, or a folder of them, relative to agent.yaml.
-        chunk_size: Tokens of one chunk at most.
-        chunk_overlap: Tokens a chunk repeats from the one before it.
-        top_k: Passages returned at most.
-        min_similarity_score: Passages below this score (0.0 to 1.0) are left out.
-    """
-
-    type: Literal["vectorstore"] = "vectorstore"
-    source: Annotated[NonBlank, ExistingPath("any")]
-    chunk_size: int = Field(default=200, ge=16, le=8_192)
-    chunk_overlap: int = Field(default=30, ge=0, le=4_096)
-    top_k: int = Field(default=5, ge=1, le=100)
-    min_similarity_score: float | None = Field(default=None, ge=0, le=1)
-
-    @model_validator(mode="after")
-    def _overlap_is_smaller(self) -> VectorstoreTool:
-        if self.chunk_overlap >= self.chunk_size:
-            raise ValueError(
-                f"chunk_overlap ({self.chunk_overlap}) must be smaller than "
-                f"chunk_size ({self.chunk_size})"
-            )
-        return self
-
-
-class HierarchicalDocumentToolConfig(ToolConfig):
-    """``type: hierarchical_document``: search that keeps the structure of documents."""
-
-    type: Literal["hierarchical_document"] = "hierarchical_document"
-    source: NonBlank
-
-
-class FunctionTool(ToolConfig):
-    """``type: function``: a Python function in a file."""
-
-    type: Literal["function"] = "function"
-    file: NonBlank
-    function: NonBlank
-
-
-class MCPTool(ToolConfig):
-    """``type: mcp``: the tools of an MCP server."""
-
-    type: Literal["mcp"] = "mcp"
-    command: NonBlank | None = None
-    url: NonBlank | None = None
-
-
-class PromptTool(ToolConfig):
-    """``type: prompt``: a prompt template the model can call."""
-
-    type: Literal["prompt"] = "prompt"
-    template: NonBlank | None = None
-    file: NonBlank | None = None
-
-
-ToolUnion: TypeAlias = Annotated[
-    VectorstoreTool | HierarchicalDocumentToolConfig | FunctionTool | MCPTool | PromptTool,
-    Field(discriminator="type"),
-]
-"""A tool of HoloDeck's own types, told apart by ``type``. Types of plugins are no part of it:
-what holds for every tool is in :class:`ToolConfig`."""
 
 
 class PluginsConfig(Strict):

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from holodeck_backend_claude.config import upstream_keys
 from holodeck_backend_claude.config.agent_reader import Reading
-from holodeck_backend_claude.config.models import ToolConfig
 from holodeck_backend_claude.config.problems import DataPath, did_you_mean, listed, shorten
 from holodeck_backend_claude.config.root_keys import from_plugins
+from holodeck_backend_claude.config.tool_models import ToolConfig
 from holodeck_backend_claude.config.yaml.nodes import type_name
 from holodeck_backend_claude.contract import PluginError
 from holodeck_backend_claude.import_strings import resolve

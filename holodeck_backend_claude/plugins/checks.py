@@ -167,7 +167,7 @@ def _is_pydantic_model(value: object) -> bool:
 
 def _is_tool_config(value: object) -> bool:
     """Asks without importing: whoever made a subclass has imported the base already."""
-    models = sys.modules.get("holodeck_backend_claude.config.models")
+    models = sys.modules.get("holodeck_backend_claude.config.tool_models")
     return isinstance(value, type) and models is not None and issubclass(value, models.ToolConfig)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holodeck_backend_claude.claude.environment import credential
+from holodeck_backend_claude.claude.process.environment import credential
 from holodeck_backend_claude.config import Agent
 from holodeck_backend_claude.contract import BackendInitError
 

@@ -10,7 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from holodeck_backend_claude.claude.private_folder import PrivateFolder, end_all, remove_abandoned
+from holodeck_backend_claude.claude.process.private_folder import (
+    PrivateFolder,
+    end_all,
+    remove_abandoned,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -40,7 +44,7 @@ def test_a_killed_programs_folder_is_removed_by_the_next_and_a_live_ones_stays(
     temporary_folder: Path,
 ) -> None:
     code = (
-        "from holodeck_backend_claude.claude.private_folder import PrivateFolder\n"
+        "from holodeck_backend_claude.claude.process.private_folder import PrivateFolder\n"
         "folder = PrivateFolder(); print(folder.path, flush=True); input()"
     )
     program = [sys.executable, "-c", code]

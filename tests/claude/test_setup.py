@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from holodeck_backend_claude.claude.backend import ClaudeBackend
-from holodeck_backend_claude.claude.environment import child_environment, kept_names
 from holodeck_backend_claude.claude.options import Launch, build_options
+from holodeck_backend_claude.claude.process.environment import child_environment, kept_names
 from holodeck_backend_claude.claude.settings import ClaudeSettings
 from holodeck_backend_claude.config import Agent, ExecutionConfig, Instructions, ModelConfig
 from holodeck_backend_claude.contract import BackendInitError, BackendSessionError

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holodeck_backend_claude.claude.text_stream import TextStream
+from holodeck_backend_claude.claude.turns.text_stream import TextStream
 
 
 def test_a_message_that_follows_its_deltas_adds_nothing() -> None:

@@ -16,7 +16,7 @@ from claude_agent_sdk import (
     UserMessage,
 )
 
-from holodeck_backend_claude.claude.turn import Turn
+from holodeck_backend_claude.claude.turns.turn import Turn
 from holodeck_backend_claude.contract import TextDelta
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from holodeck_backend_claude.claude import backend as claude_backend
-from holodeck_backend_claude.claude import client as claude_client
+from holodeck_backend_claude.claude.process import client as claude_client
 from holodeck_backend_claude.contract import BackendInitError, BackendSessionError
 from holodeck_backend_claude.testing import say
 

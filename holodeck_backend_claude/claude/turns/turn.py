@@ -23,9 +23,9 @@ from claude_agent_sdk import (
 )
 
 from holodeck_backend_claude import outcomes
-from holodeck_backend_claude.claude.text_stream import TextStream
-from holodeck_backend_claude.claude.usage import Usage, as_contract
-from holodeck_backend_claude.claude.verdict import SaidByCLI, reason_of
+from holodeck_backend_claude.claude.turns.text_stream import TextStream
+from holodeck_backend_claude.claude.turns.usage import Usage, as_contract
+from holodeck_backend_claude.claude.turns.verdict import SaidByCLI, reason_of
 from holodeck_backend_claude.contract import (
     ExecutionResult,
     Retrying,

@@ -13,9 +13,9 @@ from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING
 
 from holodeck_backend_claude.claude._compat import bundled_cli, literal_prompt
-from holodeck_backend_claude.claude.environment import child_environment, kept_names
 from holodeck_backend_claude.claude.options import Launch, build_options
-from holodeck_backend_claude.claude.private_folder import PrivateFolder
+from holodeck_backend_claude.claude.process.environment import child_environment, kept_names
+from holodeck_backend_claude.claude.process.private_folder import PrivateFolder
 from holodeck_backend_claude.contract import BackendSessionError
 from holodeck_backend_claude.redaction import mask_secrets
 

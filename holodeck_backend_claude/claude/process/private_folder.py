@@ -14,7 +14,7 @@ import weakref
 from collections.abc import Iterable
 from pathlib import Path
 
-from holodeck_backend_claude.claude import launcher
+from holodeck_backend_claude.claude.process import launcher
 
 _PREFIX = "holodeck-claude-"
 _LOCK = "lock"

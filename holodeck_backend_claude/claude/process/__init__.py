@@ -1,0 +1,1 @@
+"""One Claude Code process: what it is started with, where it lives, how it ends."""

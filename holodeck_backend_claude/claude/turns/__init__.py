@@ -1,0 +1,1 @@
+"""The SDK's messages of one turn, made into typed events and a result."""
