@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from holodeck_backend_claude import outcomes
 from holodeck_backend_claude.calls import BoundTool
-from holodeck_backend_claude.claude.options import settings_of
+from holodeck_backend_claude.claude.options import Conversation, settings_of
 from holodeck_backend_claude.claude.plugin import NAME
 from holodeck_backend_claude.claude.process.client import Client, find_program
 from holodeck_backend_claude.claude.process.environment import credential
@@ -118,13 +118,12 @@ class ClaudeBackend:
         named = by_full_name(tools)
 
         def connect(run: Run) -> tuple[Client, Mapping[str, BoundTool]]:
-            client = Client(
-                self._agent,
-                system_prompt=system_prompt,
+            conversation = Conversation(
+                system_prompt,
                 tool_server=build_server(tools, run=run) if tools else None,
-                allowed_tools=list(named),
+                allowed_tools=tuple(named),
             )
-            return client, named
+            return Client(self._agent, conversation), named
 
         session = ClaudeSession(
             connect,

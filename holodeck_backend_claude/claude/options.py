@@ -50,6 +50,21 @@ class Launch:
     stderr: Callable[[str], None] | None = None
 
 
+@dataclass(frozen=True)
+class Conversation:
+    """What one conversation is started with, beside its agent.
+
+    Attributes:
+        system_prompt: The complete system prompt.
+        tool_server: The in-process MCP server of this conversation, its own; None without tools.
+        allowed_tools: Wire names of the tools that run without asking.
+    """
+
+    system_prompt: str
+    tool_server: McpSdkServerConfig | None = None
+    allowed_tools: Sequence[str] = ()
+
+
 def build_options(
     agent: Agent,
     tool_server: McpSdkServerConfig | None = None,

@@ -13,14 +13,14 @@ from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING
 
 from holodeck_backend_claude.claude._compat import bundled_cli, literal_prompt
-from holodeck_backend_claude.claude.options import Launch, build_options
+from holodeck_backend_claude.claude.options import Conversation, Launch, build_options
 from holodeck_backend_claude.claude.process.environment import child_environment, kept_names
 from holodeck_backend_claude.claude.process.private_folder import PrivateFolder
 from holodeck_backend_claude.contract import BackendSessionError
 from holodeck_backend_claude.redaction import mask_secrets
 
 if TYPE_CHECKING:
-    from claude_agent_sdk import ClaudeSDKClient, McpSdkServerConfig, Message
+    from claude_agent_sdk import ClaudeSDKClient, Message
 
     from holodeck_backend_claude.config import Agent
 
@@ -36,23 +36,12 @@ class Client:
 
     Args:
         agent: What to run.
-        system_prompt: The complete system prompt.
-        tool_server: The in-process MCP server of this client, its own.
-        allowed_tools: Wire names of the tools that run without asking.
+        conversation: What is particular to the conversation it is for.
     """
 
-    def __init__(
-        self,
-        agent: Agent,
-        *,
-        system_prompt: str,
-        tool_server: McpSdkServerConfig | None,
-        allowed_tools: list[str],
-    ) -> None:
+    def __init__(self, agent: Agent, conversation: Conversation) -> None:
         self._agent = agent
-        self._system_prompt = system_prompt
-        self._tool_server = tool_server
-        self._allowed_tools = allowed_tools
+        self._conversation = conversation
         self._folder: PrivateFolder | None = None
         self._sdk: ClaudeSDKClient | None = None
         self._stderr: deque[str] = deque(maxlen=_STDERR_LINES)
@@ -71,12 +60,15 @@ class Client:
         launch = Launch(
             cli_path=folder.write_launcher(program, kept_names(environment)),
             env=environment,
-            system_prompt_file=folder.write_system_prompt(self._system_prompt),
+            system_prompt_file=folder.write_system_prompt(self._conversation.system_prompt),
             working_directory=folder.working_directory,
             stderr=self._stderr.append,
         )
         options = build_options(
-            self._agent, self._tool_server, allowed_tools=self._allowed_tools, launch=launch
+            self._agent,
+            self._conversation.tool_server,
+            allowed_tools=self._conversation.allowed_tools,
+            launch=launch,
         )
         self._sdk = ClaudeSDKClient(options)
         late = asyncio.Event()
