@@ -6,6 +6,7 @@ Nothing outside this module branches on a version. Measured between 0.2.82 and 0
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 from typing import Any
 
 
@@ -46,3 +47,15 @@ def bundled_cli() -> str | None:
         if isinstance(error, CLINotFoundError):
             return None
         raise
+
+
+def known_version(program: str) -> str | None:
+    """What ``program -v`` prints, where that is known: of the program that the SDK brings.
+
+    SDK 0.2.82 asks before each start, which takes as long as half of the start itself.
+    """
+    import claude_agent_sdk
+    from claude_agent_sdk._cli_version import __cli_version__
+
+    brought = Path(claude_agent_sdk.__file__).parent / "_bundled"
+    return f"{__cli_version__} (Claude Code)" if Path(program).parent == brought else None

@@ -86,3 +86,28 @@ def test_a_program_that_ends_without_exit_kills_its_process_and_removes_the_fold
         end_all()
         assert process.wait() == -signal.SIGKILL
     assert list(temporary_folder.iterdir()) == []
+
+
+def test_the_launcher_knows_the_version_and_starts_the_program_for_all_else(tmp_path: Path) -> None:
+    program = tmp_path / "program"
+    program.write_text('#!/bin/sh\necho "started with $*"\n')
+    program.chmod(0o700)
+    folder = PrivateFolder()
+    launcher = folder.write_launcher(str(program), [], version="1.2.3 (it's Claude Code)")
+    with subprocess.Popen([launcher, "-v"], stdout=-1, text=True) as asked:
+        assert asked.stdout
+        assert asked.stdout.readline() == "1.2.3 (it's Claude Code)\n"
+        asked.terminate()
+    assert folder.pid() is None
+    started = subprocess.run([launcher, "-v", "-x"], check=True, capture_output=True, text=True)
+    assert started.stdout == "started with -v -x\n"
+
+
+def test_without_a_version_the_program_answers_itself(tmp_path: Path) -> None:
+    program = tmp_path / "program"
+    program.write_text("#!/bin/sh\necho mine\n")
+    program.chmod(0o700)
+    folder = PrivateFolder()
+    launcher = folder.write_launcher(str(program), [])
+    answered = subprocess.run([launcher, "-v"], check=True, capture_output=True, text=True)
+    assert answered.stdout == "mine\n"

@@ -12,8 +12,9 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING
 
-from holodeck_backend_claude.claude._compat import bundled_cli, literal_prompt
+from holodeck_backend_claude.claude._compat import bundled_cli, known_version, literal_prompt
 from holodeck_backend_claude.claude.options import Conversation, Launch, build_options
+from holodeck_backend_claude.claude.process.ending import has_last_work
 from holodeck_backend_claude.claude.process.environment import child_environment, kept_names
 from holodeck_backend_claude.claude.process.private_folder import PrivateFolder
 from holodeck_backend_claude.contract import BackendSessionError
@@ -45,6 +46,7 @@ class Client:
         self._folder: PrivateFolder | None = None
         self._sdk: ClaudeSDKClient | None = None
         self._stderr: deque[str] = deque(maxlen=_STDERR_LINES)
+        self._has_last_work = False
 
     async def start(self) -> None:
         """Start the process and connect.
@@ -58,7 +60,9 @@ class Client:
         environment = child_environment(self._agent, self._agent.environment(), folder.path)
         program = find_program()
         launch = Launch(
-            cli_path=folder.write_launcher(program, kept_names(environment)),
+            cli_path=folder.write_launcher(
+                program, kept_names(environment), version=known_version(program)
+            ),
             env=environment,
             system_prompt_file=folder.write_system_prompt(self._conversation.system_prompt),
             working_directory=folder.working_directory,
@@ -70,6 +74,7 @@ class Client:
             allowed_tools=self._conversation.allowed_tools,
             launch=launch,
         )
+        self._has_last_work = has_last_work(options, folder.path)
         self._sdk = ClaudeSDKClient(options)
         late = asyncio.Event()
         killer = asyncio.create_task(self._kill_after(START_SECONDS, late))
@@ -146,14 +151,15 @@ class Client:
         """Disconnect, end the whole process group, remove the folder; never raises.
 
         Args:
-            at_once: Do not wait for the process to finish what it is doing.
+            at_once: Do not wait for the process to finish what it is doing; nor is waited where
+                it has nothing to do.
         """
         sdk, self._sdk = self._sdk, None
         folder, self._folder = self._folder, None
         if folder is None:
             return
         # Killing the group is what makes a disconnect that hangs come to its end, in order.
-        seconds = 0.0 if at_once else STOP_SECONDS
+        seconds = 0.0 if at_once or not self._has_last_work else STOP_SECONDS
         killer = asyncio.get_running_loop().call_later(seconds, folder.kill)
         if sdk is not None:
             with contextlib.suppress(Exception):

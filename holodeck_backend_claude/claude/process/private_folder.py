@@ -51,17 +51,25 @@ class PrivateFolder:
         path.write_text(text, encoding="utf-8")
         return path
 
-    def write_launcher(self, program: str, names: Iterable[str]) -> Path:
+    def write_launcher(
+        self, program: str, names: Iterable[str], *, version: str | None = None
+    ) -> Path:
         """Write the executable that the SDK starts in place of ``program``.
 
         Args:
             program: The path of the ``claude`` program.
             names: The variables the program may see.
+            version: What the program answers to ``-v``, so that it need not be started for
+                that; None has it answer itself.
         """
         words = [sys.executable, "-I", "-S", launcher.__file__, ",".join(sorted(names))]
         words += [str(self._pid_file), program]
         path = self.path / "claude"
-        path.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n', encoding="utf-8")
+        lines = ["#!/bin/sh", f'exec {shlex.join(words)} "$@"', ""]
+        if version is not None:
+            # Whoever asks ends the process then; one that ended before is a warning of asyncio.
+            lines.insert(1, f'[ "$*" = -v ] && echo {shlex.quote(version)} && exec sleep 1')
+        path.write_text("\n".join(lines), encoding="utf-8")
         path.chmod(0o700)
         return path
 

@@ -1,0 +1,35 @@
+"""Whether an idle process has something left to do when it is ended, or can be killed at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from claude_agent_sdk import ClaudeAgentOptions
+
+_EXPORTS = "CLAUDE_CODE_ENABLE_TELEMETRY"
+_CONFIGURATION = "CLAUDE_CONFIG_DIR"
+
+
+def has_last_work(options: ClaudeAgentOptions, folder: Path) -> bool:
+    """Whether the process does something of use between its last turn and its end.
+
+    It exports telemetry, hands the rest of a transcript to the session store or writes it to a
+    folder that stays, and ends what it started itself: MCP servers, and what its built-in tools
+    left running. Where it does none of that, all it could write is removed with its folder.
+
+    Args:
+        options: What it was started with.
+        folder: Its private folder.
+    """
+    configuration = options.env.get(_CONFIGURATION)
+    servers = options.mcp_servers if isinstance(options.mcp_servers, dict) else {"": {}}
+    return (
+        _EXPORTS in options.env
+        or options.session_store is not None
+        or configuration is None
+        or not Path(configuration).is_relative_to(folder)
+        or any(server.get("type") != "sdk" for server in servers.values())
+        or options.tools != []
+    )
