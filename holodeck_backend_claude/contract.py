@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 if TYPE_CHECKING:
@@ -82,6 +83,7 @@ class ExecutionResult:
         permission_denials: ``{"name", "arguments", "call_id"}`` per refused tool call.
         model: The model that answered, as the provider names it.
         error_detail: What the provider, tool or process said about the error, secrets masked.
+        warnings: What else is to be known about the turn, such as that it could not be stored.
     """
 
     response: str
@@ -99,6 +101,7 @@ class ExecutionResult:
     permission_denials: list[dict[str, Any]] = field(default_factory=list)
     model: str | None = None
     error_detail: str | None = None
+    warnings: list[str] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
         """All fields as plain data, in the order of the declaration (``--json`` prints this)."""
@@ -229,12 +232,71 @@ class AgentBackend(Protocol):
         """
         ...
 
-    async def create_session(self) -> AgentSession:
-        """Begin a conversation that remembers its turns."""
+    async def create_session(
+        self, *, resume: str | None = None, fork: bool = False
+    ) -> AgentSession:
+        """Begin a conversation that remembers its turns, or go on with an earlier one.
+
+        Args:
+            resume: The id of an earlier conversation (``ExecutionResult.session_id``).
+            fork: True to begin a new conversation with the history of that one, which stays
+                as it is.
+
+        Raises:
+            BackendSessionError: The session did not start, or there is no such conversation.
+            ValueError: ``fork`` without ``resume``.
+        """
         ...
 
     async def teardown(self) -> None:
         """Close every session and tool; may be called twice."""
+        ...
+
+
+@dataclass(frozen=True)
+class StoredSession:
+    """A conversation that can be resumed.
+
+    Attributes:
+        session_id: What ``create_session(resume=…)`` takes.
+        title: The first thing the user said in it, on one line and shortened.
+        started: When its first turn was stored, in UTC.
+        last_used: When its last turn was stored, in UTC.
+    """
+
+    session_id: str
+    title: str
+    started: datetime
+    last_used: datetime
+
+
+class StoredSessions(Protocol):
+    """The conversations that an agent has stored.
+
+    Attributes:
+        place: Where they are, for messages.
+    """
+
+    @property
+    def place(self) -> str: ...  # noqa: D102
+
+    async def newest_first(self) -> Sequence[StoredSession]:
+        """All of them, the last used first.
+
+        Raises:
+            BackendSessionError: They cannot be read.
+        """
+        ...
+
+    async def delete(self, session_id: str) -> bool:
+        """Remove one of them for good.
+
+        Returns:
+            False where there is none with this id.
+
+        Raises:
+            BackendSessionError: It is in use, or cannot be removed.
+        """
         ...
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,6 +10,7 @@ import pytest
 
 from holodeck_backend_claude.calls import BoundTool, bind
 from holodeck_backend_claude.contract import JsonSchema, ToolAnnotations
+from tests.support.postgres import PostgresServer, postgres_server
 
 ANYTHING: JsonSchema = {"type": "object", "properties": {}}
 
@@ -50,3 +51,10 @@ def make_tool() -> Callable[..., BoundTool]:
         return bind(Adapter(call, name=name, schema=schema), config)
 
     return make
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """A real PostgreSQL server, one for each process of the tests that asks for it."""
+    with postgres_server() as server:
+        yield server

@@ -72,12 +72,18 @@ class SKBackend:
         finally:
             await session.close()
 
-    async def create_session(self) -> SKSession:
+    async def create_session(self, *, resume: str | None = None, fork: bool = False) -> SKSession:
         """Begin a conversation that remembers its turns.
 
         Raises:
-            BackendSessionError: The backend is not initialized, or torn down.
+            BackendSessionError: The backend is not initialized, or torn down; or ``resume`` or
+                ``fork`` is given, as this backend stores no conversations.
         """
+        if resume is not None or fork:
+            raise BackendSessionError(
+                "a conversation cannot be resumed or forked on the Semantic Kernel backend: it "
+                "stores none"
+            )
         return self._session(self._running_agent())
 
     async def teardown(self) -> None:
