@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from holodeck_backend_claude import outcomes
 from holodeck_backend_claude.calls import BoundTool
+from holodeck_backend_claude.claude.model_settings import check_model_settings
 from holodeck_backend_claude.claude.options import Conversation, settings_of
 from holodeck_backend_claude.claude.plugin import NAME
 from holodeck_backend_claude.claude.process.client import Client, find_program
 from holodeck_backend_claude.claude.process.environment import credential
 from holodeck_backend_claude.claude.server import PREFIX, Run, build_server, by_full_name
 from holodeck_backend_claude.claude.session import ClaudeSession
+from holodeck_backend_claude.claude.subagents import subagent_definitions
 from holodeck_backend_claude.contract import (
     BackendError,
     BackendInitError,
@@ -25,13 +27,10 @@ from holodeck_backend_claude.earlier_turns import with_context
 from holodeck_backend_claude.tools.open_tools import ASK_PROMPT, OpenTools
 
 if TYPE_CHECKING:
+    from claude_agent_sdk import AgentDefinition
+
     from holodeck_backend_claude.config import Agent
     from holodeck_backend_claude.registry import Registry
-
-log = logging.getLogger(__name__)
-
-# What Claude Code takes from nobody: said in agent.yaml, it is reported as without effect.
-_UNUSED_MODEL_KEYS = ("temperature", "top_p", "api_version")
 
 
 class ClaudeBackend:
@@ -48,6 +47,7 @@ class ClaudeBackend:
             agent, registry, backend=NAME, ask_model=self._ask, prefix=PREFIX
         )
         self._tools: Mapping[str, BoundTool] = {}
+        self._subagents: Mapping[str, AgentDefinition] = {}
         self._sessions: set[ClaudeSession] = set()
         self._starting = asyncio.Lock()
         self._state = "not initialized: call initialize() first"
@@ -71,7 +71,7 @@ class ClaudeBackend:
         """
         self._require_running()
         whole = with_context(message, context)
-        session = self._session(self._tools, self._open_tools.system_prompt)
+        session = self._session(self._tools, self._open_tools.system_prompt, self._subagents)
         return await self._run_alone(session, whole)
 
     async def create_session(self) -> ClaudeSession:
@@ -81,7 +81,7 @@ class ClaudeBackend:
             BackendSessionError: The process did not start, or the backend is not running.
         """
         self._require_running()
-        session = self._session(self._tools, self._open_tools.system_prompt)
+        session = self._session(self._tools, self._open_tools.system_prompt, self._subagents)
         await session.open()
         return session
 
@@ -94,17 +94,20 @@ class ClaudeBackend:
     # -------------------------------------------------------------------------------- within
 
     async def _start(self) -> None:
+        settings = settings_of(self._agent)
         credential(self._agent, self._agent.environment())
-        _report_unused(self._agent)
+        check_model_settings(self._agent, settings)
         try:
             find_program()
         except BackendSessionError as cause:
             raise BackendInitError(str(cause)) from cause
         await self._open_tools.open()
         try:
-            allowed = settings_of(self._agent).allowed_tools
-            self._tools = _granted(self._open_tools.by_wire_name, allowed)
+            self._tools = _granted(self._open_tools.by_wire_name, settings.allowed_tools)
             build_server(self._tools)
+            self._subagents = subagent_definitions(
+                self._agent, settings.agents, tools=by_full_name(self._tools)
+            )
         except BaseException:
             await self._open_tools.close()
             raise
@@ -114,7 +117,12 @@ class ClaudeBackend:
         if self._state:
             raise BackendSessionError(f"the Claude backend is {self._state}")
 
-    def _session(self, tools: Mapping[str, BoundTool], system_prompt: str) -> ClaudeSession:
+    def _session(
+        self,
+        tools: Mapping[str, BoundTool],
+        system_prompt: str,
+        subagents: Mapping[str, AgentDefinition] = MappingProxyType({}),
+    ) -> ClaudeSession:
         named = by_full_name(tools)
 
         def connect(run: Run) -> tuple[Client, Mapping[str, BoundTool]]:
@@ -122,6 +130,7 @@ class ClaudeBackend:
                 system_prompt,
                 tool_server=build_server(tools, run=run) if tools else None,
                 allowed_tools=tuple(named),
+                subagents=subagents,
             )
             return Client(self._agent, conversation), named
 
@@ -147,16 +156,6 @@ class ClaudeBackend:
         self._require_running()
         result = await self._run_alone(self._session({}, ASK_PROMPT), prompt)
         return outcomes.check_turn(result).response
-
-
-def _report_unused(agent: Agent) -> None:
-    for key in _UNUSED_MODEL_KEYS:
-        if key in agent.model.model_fields_set:
-            log.warning(
-                "model.%s has no effect on the Claude backend: Claude Code does not let it be "
-                "set; remove it from agent.yaml",
-                key,
-            )
 
 
 def _granted(

@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from holodeck_backend_claude.claude._compat import literal_prompt_options
+from holodeck_backend_claude.claude.model_settings import model_options
 from holodeck_backend_claude.claude.plugin import SETTINGS_KEY
 from holodeck_backend_claude.claude.settings import ClaudeSettings
+from holodeck_backend_claude.claude.subagents import AGENT_TOOL, subagent_options
 
 if TYPE_CHECKING:
-    from claude_agent_sdk import ClaudeAgentOptions
+    from claude_agent_sdk import AgentDefinition, ClaudeAgentOptions
     from claude_agent_sdk.types import (
         McpSdkServerConfig,
         McpServerConfig,
         SystemPromptFile,
-        ThinkingConfig,
     )
 
     from holodeck_backend_claude.config import Agent
@@ -58,11 +60,13 @@ class Conversation:
         system_prompt: The complete system prompt.
         tool_server: The in-process MCP server of this conversation, its own; None without tools.
         allowed_tools: Wire names of the tools that run without asking.
+        subagents: The subagents the agent can hand a task to, by name.
     """
 
     system_prompt: str
     tool_server: McpSdkServerConfig | None = None
     allowed_tools: Sequence[str] = ()
+    subagents: Mapping[str, AgentDefinition] = field(default_factory=dict)
 
 
 def build_options(
@@ -71,6 +75,7 @@ def build_options(
     mcp_configs: Mapping[str, McpServerConfig] | None = None,
     *,
     allowed_tools: Sequence[str] = (),
+    subagents: Mapping[str, AgentDefinition] = MappingProxyType({}),
     launch: Launch = Launch(),
 ) -> ClaudeAgentOptions:
     """Build the options of one client.
@@ -83,6 +88,7 @@ def build_options(
         tool_server: The in-process server of the agent's tools, under its own name.
         mcp_configs: Further MCP servers by name.
         allowed_tools: Wire names of the tools that run without asking.
+        subagents: The subagents the agent can hand a task to, by name.
         launch: How the process is started.
     """
     from claude_agent_sdk import ClaudeAgentOptions
@@ -92,23 +98,21 @@ def build_options(
     if tool_server is not None:
         servers[tool_server["name"]] = tool_server
     return ClaudeAgentOptions(
-        tools=[],
+        tools=[AGENT_TOOL] if subagents else [],
         allowed_tools=list(allowed_tools),
         mcp_servers=servers,
         strict_mcp_config=True,
         setting_sources=[],
         permission_mode="dontAsk",
         system_prompt=_system_prompt(agent, launch),
-        model=agent.model.name,
-        max_turns=settings.max_turns,
-        max_budget_usd=settings.max_budget_usd,
-        thinking=_thinking(settings),
         include_partial_messages=True,
         max_buffer_size=MAX_LINE_BYTES,
         cli_path=launch.cli_path,
         env=dict(launch.env),
         cwd=launch.working_directory,
         stderr=launch.stderr,
+        **model_options(agent, settings),
+        **subagent_options(subagents),
         **literal_prompt_options(),
     )
 
@@ -117,10 +121,3 @@ def _system_prompt(agent: Agent, launch: Launch) -> str | SystemPromptFile:
     if launch.system_prompt_file is None:
         return agent.system_prompt()
     return {"type": "file", "path": str(launch.system_prompt_file)}
-
-
-def _thinking(settings: ClaudeSettings) -> ThinkingConfig:
-    wanted = settings.extended_thinking
-    if not wanted.enabled:
-        return {"type": "disabled"}
-    return {"type": "enabled", "budget_tokens": wanted.budget_tokens}

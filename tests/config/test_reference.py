@@ -12,7 +12,11 @@ import pytest
 from pydantic import BaseModel, TypeAdapter
 from pydantic.fields import FieldInfo
 
-from holodeck_backend_claude.claude.settings import ClaudeSettings, ExtendedThinking
+from holodeck_backend_claude.claude.settings import (
+    ClaudeSettings,
+    ExtendedThinking,
+    SubagentConfig,
+)
 from holodeck_backend_claude.config import (
     Agent,
     EmbeddingProviderConfig,
@@ -42,6 +46,7 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "`plugins`": PluginsConfig,
     "`claude`": ClaudeSettings,
     "`claude.extended_thinking`": ExtendedThinking,
+    "`claude.agents.<name>`": SubagentConfig,
     "`semantic_kernel`": SKSettings,
 }
 SUMMED_UP = {"see there", "off", "empty"}

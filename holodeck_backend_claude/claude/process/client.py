@@ -72,6 +72,7 @@ class Client:
             self._agent,
             self._conversation.tool_server,
             allowed_tools=self._conversation.allowed_tools,
+            subagents=self._conversation.subagents,
             launch=launch,
         )
         self._has_last_work = has_last_work(options, folder.path)

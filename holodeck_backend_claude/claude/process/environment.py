@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from holodeck_backend_claude.claude.model_settings import model_variables
+from holodeck_backend_claude.claude.options import settings_of
+from holodeck_backend_claude.claude.subagents import VARIABLES as SUBAGENT_VARIABLES
 from holodeck_backend_claude.connections import NOT_SENDABLE, is_sendable
 from holodeck_backend_claude.contract import BackendInitError
 
@@ -103,9 +106,7 @@ def child_environment(agent: Agent, host: Mapping[str, str], folder: Path) -> di
     endpoint = agent.model.endpoint or host.get("ANTHROPIC_BASE_URL")
     if endpoint:
         environment["ANTHROPIC_BASE_URL"] = endpoint
-    if agent.model.max_tokens:
-        environment["CLAUDE_CODE_MAX_OUTPUT_TOKENS"] = str(agent.model.max_tokens)
-    return environment
+    return environment | SUBAGENT_VARIABLES | model_variables(agent, settings_of(agent))
 
 
 def kept_names(environment: Mapping[str, str]) -> frozenset[str]:

@@ -1,5 +1,7 @@
 """``claude:`` in agent.yaml: what only the Claude backend understands."""
 
-from holodeck_backend_claude.claude.settings.block import ClaudeSettings, ExtendedThinking
+from holodeck_backend_claude.claude.settings.agents import SubagentConfig
+from holodeck_backend_claude.claude.settings.block import ClaudeSettings
+from holodeck_backend_claude.claude.settings.model import ExtendedThinking
 
-__all__ = ["ClaudeSettings", "ExtendedThinking"]
+__all__ = ["ClaudeSettings", "ExtendedThinking", "SubagentConfig"]

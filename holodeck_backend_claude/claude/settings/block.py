@@ -6,21 +6,11 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from holodeck_backend_claude.claude.settings.agents import SubagentConfig, SubagentName
+from holodeck_backend_claude.claude.settings.model import Effort, ExtendedThinking
+from holodeck_backend_claude.config.base import NonBlank
+
 ToolName = Annotated[str, Field(min_length=1)]
-
-
-class ExtendedThinking(BaseModel):
-    """``extended_thinking:`` lets the model think before it answers.
-
-    Attributes:
-        enabled: Off unless asked for.
-        budget_tokens: Tokens the model may think for in one answer.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    enabled: bool = False
-    budget_tokens: int = Field(default=10_000, ge=1_024, le=100_000)
 
 
 class ClaudeSettings(BaseModel):
@@ -32,6 +22,9 @@ class ClaudeSettings(BaseModel):
         allowed_tools: If given, only these of the agent's tools are offered to the model, by the
             name the model sees (``kb_search``).
         extended_thinking: Thinking before the answer.
+        effort: How much work the model puts into an answer; None leaves it to the model.
+        fallback_model: Answers where the agent's own model is overloaded.
+        agents: The subagents that the agent can hand a task to, by name.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -40,3 +33,6 @@ class ClaudeSettings(BaseModel):
     max_budget_usd: float | None = Field(default=None, gt=0)
     allowed_tools: tuple[ToolName, ...] | None = None
     extended_thinking: ExtendedThinking = ExtendedThinking()
+    effort: Effort | None = None
+    fallback_model: NonBlank | None = None
+    agents: dict[SubagentName, SubagentConfig] = Field(default_factory=dict)

@@ -1,0 +1,24 @@
+"""How the model thinks and which one answers: what ``claude:`` says about the model itself."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Effort: TypeAlias = Literal["low", "medium", "high", "max"]
+"""How much work the model puts into an answer."""
+
+
+class ExtendedThinking(BaseModel):
+    """``extended_thinking:`` lets the model think before it answers.
+
+    Attributes:
+        enabled: Off unless asked for.
+        budget_tokens: Tokens the model may think for in one answer.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    enabled: bool = False
+    budget_tokens: int = Field(default=10_000, ge=1_024, le=100_000)

@@ -1,0 +1,107 @@
+"""``claude.agents`` as the SDK takes them, with the tools they name found among the agent's own."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Any
+
+from holodeck_backend_claude.contract import BackendInitError
+
+if TYPE_CHECKING:
+    from claude_agent_sdk import AgentDefinition
+
+    from holodeck_backend_claude.calls import BoundTool
+    from holodeck_backend_claude.claude.settings import SubagentConfig
+    from holodeck_backend_claude.config import Agent
+
+AGENT_TOOL = "Agent"
+"""The built-in tool of Claude Code that starts a subagent, under its name on the wire."""
+
+_NO_FURTHER = [AGENT_TOOL, "Task"]  # a subagent starts no subagents; Task is the older name
+
+VARIABLES = {
+    # none but the agent's own: no general-purpose, Explore, Plan, and no copy of the agent itself
+    "CLAUDE_AGENT_SDK_DISABLE_BUILTIN_AGENTS": "1",
+    "CLAUDE_CODE_FORK_SUBAGENT": "0",
+    # the agent waits for them: a turn that ended has nothing running behind it
+    "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1",
+}
+"""Variables of every Claude Code process."""
+
+
+def subagent_definitions(
+    agent: Agent,
+    subagents: Mapping[str, SubagentConfig],
+    *,
+    tools: Mapping[str, BoundTool],
+    built_ins: Collection[str] = (),
+) -> dict[str, AgentDefinition]:
+    """The subagents of an agent, by name.
+
+    Args:
+        agent: Where their prompt files are.
+        subagents: What agent.yaml says of them.
+        tools: The agent's tools by their full names on the wire.
+        built_ins: The built-in tools that the agent is granted.
+
+    Raises:
+        BackendInitError: A subagent names a tool that the agent does not have.
+    """
+    from claude_agent_sdk import AgentDefinition
+
+    known = _wire_names(tools, built_ins)
+    return {
+        name: AgentDefinition(
+            description=subagent.description,
+            prompt=subagent.prompt_text(agent.base_dir),
+            tools=None if subagent.tools is None else _resolved(name, subagent.tools, known),
+            disallowedTools=list(_NO_FURTHER),
+            model=subagent.model,
+            maxTurns=subagent.max_turns,
+            effort=subagent.effort,
+            background=False,
+        )
+        for name, subagent in subagents.items()
+    }
+
+
+def subagent_options(definitions: Mapping[str, AgentDefinition]) -> dict[str, Any]:
+    """The fields of ``ClaudeAgentOptions`` about subagents; none where there are none."""
+    return {"agents": dict(definitions)} if definitions else {}
+
+
+def _wire_names(tools: Mapping[str, BoundTool], built_ins: Collection[str]) -> dict[str, list[str]]:
+    """What agent.yaml may call a tool, and the names on the wire that it stands for."""
+    names: dict[str, list[str]] = {name: [name] for name in (*built_ins, *tools)}
+    for wire_name, tool in tools.items():
+        names.setdefault(tool.name, []).append(wire_name)
+    return names
+
+
+def _resolved(subagent: str, wanted: Collection[str], known: Mapping[str, list[str]]) -> list[str]:
+    found: list[str] = []
+    for name in wanted:
+        wire_names = known.get(name, [])
+        if len(wire_names) > 1:
+            raise BackendInitError(
+                f"claude.agents.{subagent}.tools: {name!r} may be any of {', '.join(wire_names)}; "
+                f"give one of these names"
+            )
+        if not wire_names or name in _NO_FURTHER:
+            raise BackendInitError(_unknown(subagent, name, known))
+        found += wire_names
+    return list(dict.fromkeys(found))
+
+
+def _unknown(subagent: str, name: str, known: Mapping[str, list[str]]) -> str:
+    where = f"claude.agents.{subagent}.tools"
+    if name in _NO_FURTHER:
+        return f"{where}: a subagent cannot start subagents; remove {name!r}"
+    short = sorted(each for each in known if not each.startswith("mcp__"))
+    near = difflib.get_close_matches(name, known, n=1)
+    meant = f" (did you mean {near[0]!r}?)" if near else ""
+    return (
+        f"{where} names {name!r}{meant}, which the agent does not have; its tools are: "
+        f"{', '.join(short) or 'none'}"
+    )
