@@ -67,8 +67,10 @@ class ExecutionResult:
 
     Attributes:
         response: The final answer, not all text of all model turns run together.
-        tool_calls: ``{"name", "arguments", "call_id"}`` per call, in the order of the calls.
-        tool_results: ``{"call_id", "result", "is_error"}`` per finished call.
+        tool_calls: ``{"name", "arguments", "call_id"}`` per call, in the order of the calls; a
+            subagent's calls also have ``parent_call_id``, the call that runs the subagent.
+        tool_results: ``{"call_id", "result", "is_error"}`` per finished call; of a subagent's
+            calls also ``parent_call_id``.
         token_usage: ``input_tokens`` (cached input included), ``output_tokens``,
             ``total_tokens``; where the provider tells, also ``cache_read_input_tokens`` and
             ``cache_creation_input_tokens``, which are parts of ``input_tokens``.
@@ -137,12 +139,13 @@ class ToolStart:
 
 @dataclass(frozen=True)
 class ToolEnd:
-    """A tool call ended, with the text the model got."""
+    """A tool call ended, with the text the model got; ``parent_call_id`` as in ToolStart."""
 
     call_id: str
     name: str
     result: str
     is_error: bool
+    parent_call_id: str | None = None
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from holodeck_backend_claude import outcomes
 from holodeck_backend_claude.claude.process.client import Client
 from holodeck_backend_claude.claude.turns.turn import Turn
+from holodeck_backend_claude.claude.turns.usage import NOTHING
 from holodeck_backend_claude.contract import (
     BackendSessionError,
     ToolResult,
@@ -91,7 +92,7 @@ class ClaudeSession(StreamedSession):
         self._owner: asyncio.Task[None] | None = None
         self._ended_by: str | None = None
         self._idle = True  # whether the process is between two turns
-        self._cost = 0.0
+        self._spent = NOTHING
         self._client: Client | None = None
         self._started: asyncio.Future[None] | None = None
         self.session_id: str | None = None
@@ -179,7 +180,7 @@ class ClaudeSession(StreamedSession):
     async def _run_request(
         self, client: Client, tools: Mapping[str, BoundTool], request: _Request
     ) -> None:
-        turn = Turn(tools, cost_before=self._cost)
+        turn = Turn(tools, before=self._spent)
         self._current = request
         try:
             if request.stopped_by is None:
@@ -196,7 +197,7 @@ class ClaudeSession(StreamedSession):
         result = turn.result(stopped_by=request.stopped_by, detail=request.detail)
         request.events.put(TurnEnd(result))
         await self._settle(client, turn, request)
-        self._cost = turn.cost_after
+        self._spent = turn.after
 
     async def _read(self, client: Client, turn: Turn, request: _Request) -> None:
         async for message in client.receive():

@@ -17,6 +17,7 @@ from claude_agent_sdk import (
 )
 
 from holodeck_backend_claude.claude.turns.turn import Turn
+from holodeck_backend_claude.claude.turns.usage import Spent
 from holodeck_backend_claude.contract import TextDelta
 
 
@@ -116,10 +117,10 @@ def test_what_claude_code_says_in_the_models_place_is_not_the_answer() -> None:
 
 
 def test_cost_is_that_of_the_turn_and_not_of_the_conversation() -> None:
-    turn = Turn({}, cost_before=0.3)
+    turn = Turn({}, before=Spent(cost_usd=0.3))
     fed(turn, verdict(total_cost_usd=0.5))
     assert turn.result().cost_usd == pytest.approx(0.2)
-    assert turn.cost_after == 0.5
+    assert turn.after.cost_usd == 0.5
 
 
 def test_a_subagents_words_are_not_the_answer_and_its_calls_carry_the_parent() -> None:

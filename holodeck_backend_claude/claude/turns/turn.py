@@ -23,16 +23,15 @@ from claude_agent_sdk import (
 )
 
 from holodeck_backend_claude import outcomes
+from holodeck_backend_claude.claude.turns.calls import Calls
 from holodeck_backend_claude.claude.turns.text_stream import TextStream
-from holodeck_backend_claude.claude.turns.usage import Usage, as_contract
+from holodeck_backend_claude.claude.turns.usage import NOTHING, Spent, Usage, as_contract
 from holodeck_backend_claude.claude.turns.verdict import SaidByCLI, reason_of
 from holodeck_backend_claude.contract import (
     ExecutionResult,
     Retrying,
     TextDelta,
     ThinkingDelta,
-    ToolEnd,
-    ToolStart,
     TurnEvent,
 )
 from holodeck_backend_claude.redaction import mask_secrets
@@ -49,17 +48,15 @@ class Turn:
 
     Args:
         tools: The tools by their full wire name; results carry the tools' own names.
-        cost_before: What the conversation had cost before, in US dollars; the SDK adds up.
+        before: What the conversation had used before.
     """
 
-    def __init__(self, tools: Mapping[str, BoundTool], *, cost_before: float = 0.0) -> None:
-        self._tools = tools
+    def __init__(self, tools: Mapping[str, BoundTool], *, before: Spent = NOTHING) -> None:
+        self._calls = Calls(tools)
         self._started = time.monotonic()
         self._answer: list[str] = []
         self._deltas = TextStream()
         self._thinking: list[str] = []
-        self._calls: dict[str, dict[str, Any]] = {}
-        self._results: list[dict[str, Any]] = []
         self._usage = Usage()
         self._streaming = ""  # the id of the message that comes in deltas
         self._thought: set[str] = set()
@@ -69,8 +66,8 @@ class Turn:
         self._answers: set[str] = set()  # ids of the model's messages
         self._said_by_cli: SaidByCLI | None = None
         self._verdict: ResultMessage | None = None
-        self.cost_before = cost_before
-        self.cost_after = cost_before
+        self._before = before
+        self.after = before
         self.rejected_credential = False
 
     @property
@@ -130,7 +127,7 @@ class Turn:
         for block in message.content:
             match block:
                 case ToolUseBlock():
-                    yield self._start(block, parent)
+                    yield self._calls.start(block, parent)
                 case TextBlock(text=text) if parent is None:
                     self._answer.append(text)
                     yield from _text_delta(self._deltas.complete(message.message_id, text))
@@ -141,15 +138,6 @@ class Turn:
                 case _:
                     continue
 
-    def _start(self, block: ToolUseBlock, parent: str | None) -> ToolStart:
-        name = self._name(block.name)
-        self._calls[block.id] = {"name": name, "arguments": block.input, "call_id": block.id}
-        return ToolStart(block.id, name, block.input, parent)
-
-    def _name(self, wire_name: str) -> str:
-        tool = self._tools.get(wire_name)
-        return tool.name if tool else wire_name
-
     def _tool_results(self, message: UserMessage) -> Iterator[TurnEvent]:
         if isinstance(message.content, str):
             return
@@ -158,12 +146,7 @@ class Turn:
                 continue
             if message.parent_tool_use_id is None:
                 self._answer.clear()  # what was said before a tool call is not the answer
-            text, is_error = _result_text(block.content), bool(block.is_error)
-            self._results.append(
-                {"call_id": block.tool_use_id, "result": text, "is_error": is_error}
-            )
-            name = self._calls.get(block.tool_use_id, {}).get("name", "")
-            yield ToolEnd(block.tool_use_id, name, text, is_error)
+            yield self._calls.end(block)
 
     def _retry(self, message: SystemMessage) -> Retrying:
         status = message.data.get("error_status")
@@ -176,17 +159,8 @@ class Turn:
 
     def _end(self, message: ResultMessage) -> None:
         self._verdict = message
-        if message.total_cost_usd is not None:
-            self.cost_after = message.total_cost_usd
-        self._denials = [
-            {
-                "name": self._name(str(denial.get("tool_name"))),
-                "arguments": denial.get("tool_input"),
-                "call_id": denial.get("tool_use_id"),
-            }
-            for denial in message.permission_denials or ()
-            if isinstance(denial, dict)
-        ]
+        self.after = self._before.by(message)
+        self._denials = self._calls.denied(message.permission_denials or ())
 
     # ------------------------------------------------------------------------ what goes out
 
@@ -201,8 +175,8 @@ class Turn:
         """
         result = ExecutionResult(
             response="".join(self._answer) + self._deltas.unfinished,
-            tool_calls=list(self._calls.values()),
-            tool_results=list(self._results),
+            tool_calls=self._calls.calls,
+            tool_results=self._calls.results,
             token_usage=self._token_usage(),
             num_turns=len(self._answers) or self._usage.messages,
             cost_usd=self._cost(),
@@ -222,6 +196,9 @@ class Turn:
         return outcomes.failed(result, reason, mask_secrets(said) if said else None)
 
     def _token_usage(self) -> dict[str, int]:
+        spent = self.after.since(self._before)
+        if self._calls.had_subagents and any(spent.tokens.values()):
+            return as_contract(spent.tokens)  # the verdict's own usage is the agent's alone
         if self._verdict is not None and self._verdict.usage:
             return as_contract(self._verdict.usage)
         return as_contract(self._usage.total())
@@ -229,7 +206,7 @@ class Turn:
     def _cost(self) -> float | None:
         if self._verdict is None or self._verdict.total_cost_usd is None:
             return None
-        return max(0.0, self.cost_after - self.cost_before)
+        return self.after.since(self._before).cost_usd
 
 
 def _text_delta(text: str) -> Iterator[TextDelta]:
@@ -239,12 +216,3 @@ def _text_delta(text: str) -> Iterator[TextDelta]:
 
 def _text(blocks: Sequence[object]) -> str:
     return "".join(block.text for block in blocks if isinstance(block, TextBlock))
-
-
-def _result_text(content: str | Sequence[Mapping[str, Any]] | None) -> str:
-    if content is None or isinstance(content, str):
-        return content or ""
-    return "\n".join(
-        str(block["text"]) if "text" in block else f"[{block.get('type', 'content')}]"
-        for block in content
-    )

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from claude_agent_sdk import ResultMessage
 
 
 class Usage:
@@ -50,3 +54,43 @@ def as_contract(usage: Mapping[str, Any]) -> dict[str, int]:
         "cache_read_input_tokens": read,
         "cache_creation_input_tokens": created,
     }
+
+
+_PART_BY_KEY = {
+    "inputTokens": "input_tokens",
+    "outputTokens": "output_tokens",
+    "cacheReadInputTokens": "cache_read_input_tokens",
+    "cacheCreationInputTokens": "cache_creation_input_tokens",
+}
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What a conversation has used so far, subagents included; the SDK adds it up over all turns.
+
+    Attributes:
+        cost_usd: US dollars.
+        tokens: Tokens by the Messages API's names.
+    """
+
+    cost_usd: float = 0.0
+    tokens: Mapping[str, int] = field(default_factory=dict)
+
+    def by(self, verdict: ResultMessage) -> Spent:
+        """What it has used when this verdict was given; what it does not tell stays."""
+        cost = verdict.total_cost_usd
+        models = (verdict.model_usage or {}).values()
+        tokens = {
+            part: sum(int(model.get(key) or 0) for model in models)
+            for key, part in _PART_BY_KEY.items()
+        }
+        return Spent(self.cost_usd if cost is None else cost, tokens if models else self.tokens)
+
+    def since(self, before: Spent) -> Spent:
+        """What was used after ``before``."""
+        tokens = {part: max(0, n - before.tokens.get(part, 0)) for part, n in self.tokens.items()}
+        return Spent(max(0.0, self.cost_usd - before.cost_usd), tokens)
+
+
+NOTHING = Spent()
+"""What a conversation has used before its first turn."""
