@@ -14,9 +14,13 @@ from holodeck_backend_claude.claude.options import Conversation, settings_of
 from holodeck_backend_claude.claude.plugin import NAME
 from holodeck_backend_claude.claude.process.client import Client, find_program
 from holodeck_backend_claude.claude.process.environment import credential
-from holodeck_backend_claude.claude.server import PREFIX, Run, build_server, by_full_name
-from holodeck_backend_claude.claude.session import ClaudeSession
+from holodeck_backend_claude.claude.server import Run
+from holodeck_backend_claude.claude.servers import build_servers, full_names
+from holodeck_backend_claude.claude.session import ClaudeSession, Tools
 from holodeck_backend_claude.claude.subagents import subagent_definitions
+from holodeck_backend_claude.claude.transcripts.beginning import Beginning
+from holodeck_backend_claude.claude.transcripts.opening import begin
+from holodeck_backend_claude.claude.transcripts.stored import check_store
 from holodeck_backend_claude.contract import (
     BackendError,
     BackendInitError,
@@ -44,7 +48,7 @@ class ClaudeBackend:
     def __init__(self, agent: Agent, registry: Registry) -> None:
         self._agent = agent
         self._open_tools = OpenTools(
-            agent, registry, backend=NAME, ask_model=self._ask, prefix=PREFIX
+            agent, registry, backend=NAME, ask_model=self._ask, names=full_names
         )
         self._tools: Mapping[str, BoundTool] = {}
         self._subagents: Mapping[str, AgentDefinition] = {}
@@ -74,14 +78,21 @@ class ClaudeBackend:
         session = self._session(self._tools, self._open_tools.system_prompt, self._subagents)
         return await self._run_alone(session, whole)
 
-    async def create_session(self) -> ClaudeSession:
-        """Start a process that remembers its turns.
+    async def create_session(
+        self, *, resume: str | None = None, fork: bool = False
+    ) -> ClaudeSession:
+        """Start a process that remembers its turns; see the contract.
 
         Raises:
-            BackendSessionError: The process did not start, or the backend is not running.
+            BackendSessionError: The process did not start, the backend is not running, or the
+                conversation to resume is not there or is in use.
+            ValueError: ``fork`` without ``resume``.
         """
         self._require_running()
-        session = self._session(self._tools, self._open_tools.system_prompt, self._subagents)
+        beginning = await begin(self._agent, resume=resume, fork=fork)
+        session = self._session(
+            self._tools, self._open_tools.system_prompt, self._subagents, beginning=beginning
+        )
         await session.open()
         return session
 
@@ -99,14 +110,15 @@ class ClaudeBackend:
         check_model_settings(self._agent, settings)
         try:
             find_program()
+            await check_store(self._agent)
         except BackendSessionError as cause:
             raise BackendInitError(str(cause)) from cause
         await self._open_tools.open()
         try:
             self._tools = _granted(self._open_tools.by_wire_name, settings.allowed_tools)
-            build_server(self._tools)
+            build_servers(self._tools)
             self._subagents = subagent_definitions(
-                self._agent, settings.agents, tools=by_full_name(self._tools)
+                self._agent, settings.agents, tools=self._tools
             )
         except BaseException:
             await self._open_tools.close()
@@ -122,21 +134,27 @@ class ClaudeBackend:
         tools: Mapping[str, BoundTool],
         system_prompt: str,
         subagents: Mapping[str, AgentDefinition] = MappingProxyType({}),
+        *,
+        beginning: Beginning | None = None,
     ) -> ClaudeSession:
-        named = by_full_name(tools)
+        begins = beginning or Beginning()
 
-        def connect(run: Run) -> tuple[Client, Mapping[str, BoundTool]]:
+        async def connect(run: Run, before: Client | None) -> tuple[Client, Tools]:
+            folder = before.folder if before else None
             conversation = Conversation(
                 system_prompt,
-                tool_server=build_server(tools, run=run) if tools else None,
-                allowed_tools=tuple(named),
+                tool_servers=build_servers(tools, run=run),
+                allowed_tools=tuple(tools),
                 subagents=subagents,
+                beginning=await begins.again(folder.configuration) if folder else begins,
             )
-            return Client(self._agent, conversation), named
+            return Client(self._agent, conversation, folder=folder), tools
 
         session = ClaudeSession(
             connect,
+            session_id=begins.session_id,
             turn_seconds=self._agent.execution.llm_timeout,
+            recording=begins.recording,
             on_close=self._sessions.discard,
         )
         self._sessions.add(session)

@@ -13,6 +13,7 @@ from holodeck_backend_claude.claude.model_settings import model_options
 from holodeck_backend_claude.claude.plugin import SETTINGS_KEY
 from holodeck_backend_claude.claude.settings import ClaudeSettings
 from holodeck_backend_claude.claude.subagents import AGENT_TOOL, subagent_options
+from holodeck_backend_claude.claude.transcripts.beginning import Beginning
 
 if TYPE_CHECKING:
     from claude_agent_sdk import AgentDefinition, ClaudeAgentOptions
@@ -43,6 +44,7 @@ class Launch:
         system_prompt_file: A file with the system prompt; None passes it as an argument.
         working_directory: Where the process runs.
         stderr: Called with each line the process writes to its standard error.
+        beginning: How its conversation begins; None leaves that to the SDK.
     """
 
     cli_path: Path | None = None
@@ -50,6 +52,7 @@ class Launch:
     system_prompt_file: Path | None = None
     working_directory: Path | None = None
     stderr: Callable[[str], None] | None = None
+    beginning: Beginning | None = None
 
 
 @dataclass(frozen=True)
@@ -58,15 +61,17 @@ class Conversation:
 
     Attributes:
         system_prompt: The complete system prompt.
-        tool_server: The in-process MCP server of this conversation, its own; None without tools.
+        tool_servers: The in-process MCP servers of this conversation, its own, by name.
         allowed_tools: Wire names of the tools that run without asking.
         subagents: The subagents the agent can hand a task to, by name.
+        beginning: Whether it is new or takes up an earlier one.
     """
 
     system_prompt: str
-    tool_server: McpSdkServerConfig | None = None
+    tool_servers: Mapping[str, McpSdkServerConfig] = field(default_factory=dict)
     allowed_tools: Sequence[str] = ()
     subagents: Mapping[str, AgentDefinition] = field(default_factory=dict)
+    beginning: Beginning = field(default_factory=Beginning)
 
 
 def build_options(
@@ -113,6 +118,7 @@ def build_options(
         stderr=launch.stderr,
         **model_options(agent, settings),
         **subagent_options(subagents),
+        **(launch.beginning.options() if launch.beginning else {}),
         **literal_prompt_options(),
     )
 

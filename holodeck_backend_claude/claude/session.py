@@ -4,98 +4,75 @@ The SDK's client belongs to the task that connected it. So each session has a ta
 which connects, runs one turn after the other as they are asked for, and disconnects; whoever
 calls ``send`` only puts a request into its inbox and reads events from a queue. Leaving a stream
 early, cancelling a ``send`` or running out of time stops the turn there, and the owner brings
-the process back to a state in which the next turn can begin, or ends it.
+the process back to a state in which the next turn can begin. A process that cannot be brought
+back, or that died, is replaced when the next turn is asked for: its transcript is still in its
+private folder.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections import deque
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeAlias
 
 from holodeck_backend_claude import outcomes
 from holodeck_backend_claude.claude.process.client import Client
-from holodeck_backend_claude.claude.turns.turn import Turn
+from holodeck_backend_claude.claude.turns.request import Request
+from holodeck_backend_claude.claude.turns.running_calls import RunningCalls
+from holodeck_backend_claude.claude.turns.turn import Turn, is_of_turn
 from holodeck_backend_claude.claude.turns.usage import NOTHING
-from holodeck_backend_claude.contract import (
-    BackendSessionError,
-    ToolResult,
-    TurnEnd,
-    TurnEvent,
-)
-from holodeck_backend_claude.sessions import StreamedSession, TurnEvents
+from holodeck_backend_claude.contract import BackendSessionError, ExecutionResult, TurnEvent
+from holodeck_backend_claude.sessions import StreamedSession
 
 if TYPE_CHECKING:
     from holodeck_backend_claude.calls import BoundTool
     from holodeck_backend_claude.claude.server import Run
+    from holodeck_backend_claude.claude.transcripts.recording import Recording
 
-log = logging.getLogger(__name__)
+Connect: TypeAlias = "Callable[[Run, Client | None], Awaitable[tuple[Client, Tools]]]"
+"""Makes a client and its tools; given what runs calls, and the client that it replaces."""
 
-
-class _Request:
-    """One turn somebody asked for: the message, and where its events go."""
-
-    def __init__(self, message: str) -> None:
-        self.message = message
-        self.events = TurnEvents()
-        self.sent = False
-        self.stopped_by: str | None = None
-        self.detail: str | None = None
-        self._limit: asyncio.Timeout | None = None
-
-    @contextlib.asynccontextmanager
-    async def limited(self, seconds: float) -> AsyncIterator[None]:
-        """The time the turn may take; :meth:`stop` ends it before."""
-        limit = asyncio.timeout(seconds)
-        try:
-            async with limit as self._limit:
-                yield
-        except TimeoutError:
-            if not limit.expired():
-                raise  # somebody else's time limit
-            self.stopped_by = self.stopped_by or outcomes.TIMED_OUT
-        finally:
-            self._limit = None
-
-    def stop(self, reason: str, detail: str | None = None) -> None:
-        """End the turn as soon as possible; the first reason stays."""
-        if self.stopped_by is None:
-            self.stopped_by, self.detail = reason, detail
-        if self._limit is not None and not self._limit.expired():
-            self._limit.reschedule(asyncio.get_running_loop().time())
+Tools: TypeAlias = "Mapping[str, BoundTool]"
 
 
 class ClaudeSession(StreamedSession):
     """See :class:`~holodeck_backend_claude.contract.AgentSession`.
 
     Args:
-        connect: Makes the client of this session; called once, with the function that runs calls.
+        connect: Makes the client of this session, and another one after a crash.
+        session_id: The id of the conversation.
         turn_seconds: How long one turn may take.
+        recording: Takes the conversation to a store; closed with the session.
         on_close: Called once when the session has ended.
     """
 
     def __init__(
         self,
-        connect: Callable[[Run], tuple[Client, Mapping[str, BoundTool]]],
+        connect: Connect,
         *,
+        session_id: str,
         turn_seconds: float,
+        recording: Recording | None = None,
         on_close: Callable[[ClaudeSession], None] = lambda _session: None,
     ) -> None:
+        self.session_id = session_id
         self._connect = connect
         self._turn_seconds = turn_seconds
+        self._recording = recording
         self._on_close = on_close
-        self._inbox: asyncio.Queue[_Request | None] = asyncio.Queue()
-        self._current: _Request | None = None
-        self._calls: set[asyncio.Task[ToolResult]] = set()
+        self._inbox: asyncio.Queue[Request | None] = asyncio.Queue()
+        self._requests: deque[Request] = deque()  # those without a result, the running one first
+        self._calls = RunningCalls(session_id=lambda: self.session_id, stop_turn=self._stop_turn)
         self._owner: asyncio.Task[None] | None = None
         self._ended_by: str | None = None
-        self._idle = True  # whether the process is between two turns
-        self._spent = NOTHING
         self._client: Client | None = None
-        self._started: asyncio.Future[None] | None = None
-        self.session_id: str | None = None
+        self._tools: Tools = {}
+        self._starting = True  # whether a process is being started
+        self._usable = False  # whether there is a process that can take a turn
+        self._idle = True  # whether it is between two turns
+        self._spent = NOTHING
 
     async def open(self) -> None:
         """Start the process.
@@ -103,10 +80,10 @@ class ClaudeSession(StreamedSession):
         Raises:
             BackendSessionError: It did not start.
         """
-        self._started = asyncio.get_running_loop().create_future()
-        self._owner = asyncio.create_task(self._own(self._started), name="holodeck-claude-session")
+        started = asyncio.get_running_loop().create_future()
+        self._owner = asyncio.create_task(self._own(started), name="holodeck-claude-session")
         try:
-            await asyncio.shield(self._started)
+            await asyncio.shield(started)
         except BaseException:
             await self.close()
             raise
@@ -121,7 +98,8 @@ class ClaudeSession(StreamedSession):
     async def stream(self, message: str) -> AsyncGenerator[TurnEvent, None]:
         """Run one turn, yielding typed events; see the contract."""
         self._check_can_take(message)
-        request = _Request(message)
+        request = Request(message)
+        self._requests.append(request)
         self._inbox.put_nowait(request)
         try:
             async for event in request.events:
@@ -137,15 +115,27 @@ class ClaudeSession(StreamedSession):
         if self._owner is None or self._owner.get_loop() is not asyncio.get_running_loop():
             raise BackendSessionError("the session belongs to another event loop")
 
+    async def interrupt(self) -> bool:
+        """Stop the turn that runs: it ends as "interrupted", and the next one can begin.
+
+        Returns:
+            Whether there was one; its result is there when this returns.
+        """
+        if not self._requests:
+            return False
+        running = self._requests[0]
+        running.stop(outcomes.INTERRUPTED)
+        await running.ended.wait()
+        return True
+
     async def close(self) -> None:
         """Stop what runs, end the process, remove its files; may be called twice."""
         if self._ended_by is None:
             self._ended_by = "it is closed"
             self._inbox.put_nowait(None)
-            if self._current is not None:
-                self._current.stop(outcomes.INTERRUPTED)
+            self._stop_turn(outcomes.INTERRUPTED)
         if self._owner is not None:
-            if self._started is not None and not self._started.done():
+            if self._starting:
                 if self._client is not None:
                     self._client.kill()
                 self._owner.cancel()
@@ -153,15 +143,18 @@ class ClaudeSession(StreamedSession):
             # does not stop the owner from ending the process
             await asyncio.wait({self._owner})
 
+    def _stop_turn(self, reason: str, detail: str | None = None) -> None:
+        if self._requests:
+            self._requests[0].stop(reason, detail)
+
     # ----------------------------------------------------------------------- in the owner task
 
     async def _own(self, started: asyncio.Future[None]) -> None:
-        self._client, tools = self._connect(self._run_call)
         try:
-            await self._client.start()
+            await self._start_process()
         except BaseException as cause:
             self._ended_by = str(cause) or "it did not start"
-            await self._end(self._client)
+            await self._end()
             if isinstance(cause, Exception):
                 started.set_exception(cause)
                 return
@@ -171,84 +164,115 @@ class ClaudeSession(StreamedSession):
         started.set_result(None)
         try:
             while (request := await self._inbox.get()) is not None:
-                await self._run_request(self._client, tools, request)
+                await self._run_request(request)
                 if self._ended_by is not None:
                     break
         finally:
-            await self._end(self._client)
+            await self._end()
 
-    async def _run_request(
-        self, client: Client, tools: Mapping[str, BoundTool], request: _Request
-    ) -> None:
-        turn = Turn(tools, before=self._spent)
-        self._current = request
+    async def _start_process(self) -> None:
+        """Start the first process, or another one in the place of one that is of no use."""
+        self._starting = True
         try:
-            if request.stopped_by is None:
-                async with request.limited(self._turn_seconds):
-                    request.sent = True
-                    await client.send(request.message)
-                    await self._read(client, turn, request)
-        except Exception as cause:  # noqa: BLE001  the SDK raises bare Exception for a dead CLI
-            request.stopped_by = request.stopped_by or outcomes.CRASHED
-            request.detail = request.detail or f"{cause}{client.last_words()}"
-            self._ended_by = self._ended_by or outcomes.CRASHED
+            self._client, self._tools = await self._connect(self._calls.run, self._client)
+            await self._client.start()
+            self._usable, self._idle, self._spent = True, True, NOTHING
         finally:
-            self._current = None
+            self._starting = False
+
+    async def _run_request(self, request: Request) -> None:
+        try:
+            turn = await self._run_turn(request)
+        except asyncio.CancelledError:
+            request.end(outcomes.never_ran(outcomes.INTERRUPTED, "the session was closed"))
+            raise
         result = turn.result(stopped_by=request.stopped_by, detail=request.detail)
-        request.events.put(TurnEnd(result))
-        await self._settle(client, turn, request)
+        request.end(await self._stored(result))
+        await self._settle(turn, request)
         self._spent = turn.after
+        self._requests.remove(request)
 
-    async def _read(self, client: Client, turn: Turn, request: _Request) -> None:
-        async for message in client.receive():
-            self.session_id = getattr(message, "session_id", None) or self.session_id
-            for event in turn.feed(message):
-                request.events.put(event)
-            if turn.rejected_credential:  # the process would try ten times, as if it were busy
-                request.stop(outcomes.UNAUTHENTICATED, "the API refused the credential")
-                return
-        if not turn.is_complete:
-            raise BackendSessionError("the process ended without a result")
+    async def _run_turn(self, request: Request) -> Turn:
+        """Run a turn, on another process where the one there is turns out to have died before."""
+        turn = Turn(self._tools, before=self._spent)
+        while not request.is_stopped:
+            was_idle = self._usable
+            try:
+                if not self._usable:
+                    await self._start_process()
+                turn = Turn(self._tools, before=self._spent)
+                await self._ask(turn, request)
+                break
+            except Exception as cause:  # noqa: BLE001  the SDK raises bare Exception for a dead CLI
+                await self._discard_process()
+                if request.begun or not was_idle:
+                    request.stop(outcomes.CRASHED, self._described(cause))
+        return turn
 
-    async def _settle(self, client: Client, turn: Turn, request: _Request) -> None:
+    async def _ask(self, turn: Turn, request: Request) -> None:
+        if request.is_stopped:  # while a process was started for it
+            return
+        client = self._running_client()
+        async with request.limited(self._turn_seconds):
+            request.sent = True
+            await client.send(request.message)
+            async for message in client.receive():
+                request.begun |= is_of_turn(message)
+                for event in turn.feed(message):
+                    request.events.put(event)
+                if turn.rejected_credential:  # it would try ten times, as if it were busy
+                    request.stop(outcomes.UNAUTHENTICATED, "the API refused the credential")
+                    return
+            if not turn.is_complete:
+                raise BackendSessionError("the process ended without a result")
+
+    async def _stored(self, result: ExecutionResult) -> ExecutionResult:
+        """The result, once the turn is in the store, or with a warning that it is not."""
+        problem = await self._recording.settle() if self._recording else None
+        return replace(
+            result,
+            session_id=result.session_id or self.session_id,
+            warnings=[*result.warnings, *([problem] if problem else [])],
+        )
+
+    async def _settle(self, turn: Turn, request: Request) -> None:
         """After a turn that did not end by itself: cancel its calls, free the process or end it."""
-        for call in tuple(self._calls):
-            call.cancel()
-        self._idle = turn.is_complete or not request.sent
+        self._calls.cancel()
+        self._idle = turn.is_complete or not request.sent or not self._usable
         if self._idle or self._ended_by is not None:
             return
+        client = self._running_client()
         self._idle = await client.interrupt(lambda message: list(turn.feed(message)))
         if not self._idle:
-            self._ended_by = f"its last turn ended by '{request.stopped_by}' and did not stop"
+            await self._discard_process()
 
-    async def _run_call(
-        self, tool: BoundTool, arguments: Mapping[str, Any], call_id: str | None
-    ) -> ToolResult:
-        call = asyncio.create_task(
-            tool.call(arguments, call_id=call_id, session_id=self.session_id)
-        )
-        self._calls.add(call)
-        call.add_done_callback(self._calls.discard)
-        try:
-            result = await call
-        except asyncio.CancelledError:
-            this = asyncio.current_task()
-            if this is not None and this.cancelling():
-                raise  # it was the SDK that gave the call up
-            return ToolResult.from_text("the call was cancelled", is_error=True)
-        if self._current is not None and tool.ended_by(result):
-            self._current.stop(outcomes.tool_failed(tool.name), result.text)
-        return result
+    def _running_client(self) -> Client:
+        if self._client is None:
+            raise BackendSessionError("Claude Code is not running")
+        return self._client
 
-    async def _end(self, client: Client) -> None:
+    async def _discard_process(self) -> None:
+        """End a process that is of no use any more; the next turn starts another one."""
+        self._usable, self._idle = False, True
+        if self._client is not None:
+            await self._client.stop(at_once=True)
+
+    def _described(self, cause: Exception) -> str:
+        text, words = str(cause), self._client.last_words() if self._client else ""
+        return text if words in text else f"{text}{words}"
+
+    async def _end(self) -> None:
         self._ended_by = self._ended_by or "it is closed"
-        await asyncio.shield(asyncio.ensure_future(client.end(at_once=not self._idle)))
-        while not self._inbox.empty():
-            request = self._inbox.get_nowait()
-            if request is not None:
-                ended = outcomes.never_ran(outcomes.INTERRUPTED, self._ended_by)
-                request.events.put(TurnEnd(ended))
+        await asyncio.shield(asyncio.ensure_future(self._release()))
+        for request in self._requests:
+            request.end(outcomes.never_ran(outcomes.INTERRUPTED, self._ended_by))
         self._on_close(self)
+
+    async def _release(self) -> None:
+        if self._client is not None:
+            await self._client.end(at_once=not self._idle)
+        if self._recording is not None:
+            await self._recording.close()
 
 
 def _closed_while_starting() -> BackendSessionError:

@@ -38,12 +38,15 @@ class Client:
     Args:
         agent: What to run.
         conversation: What is particular to the conversation it is for.
+        folder: That of a client before it, whose conversation it takes up; None makes a new one.
     """
 
-    def __init__(self, agent: Agent, conversation: Conversation) -> None:
+    def __init__(
+        self, agent: Agent, conversation: Conversation, *, folder: PrivateFolder | None = None
+    ) -> None:
         self._agent = agent
         self._conversation = conversation
-        self._folder: PrivateFolder | None = None
+        self._folder = folder
         self._sdk: ClaudeSDKClient | None = None
         self._stderr: deque[str] = deque(maxlen=_STDERR_LINES)
         self._has_last_work = False
@@ -56,7 +59,7 @@ class Client:
         """
         from claude_agent_sdk import ClaudeSDKClient
 
-        self._folder = folder = PrivateFolder()
+        self._folder = folder = self._folder or PrivateFolder()
         environment = child_environment(self._agent, self._agent.environment(), folder.path)
         program = find_program()
         launch = Launch(
@@ -67,10 +70,12 @@ class Client:
             system_prompt_file=folder.write_system_prompt(self._conversation.system_prompt),
             working_directory=folder.working_directory,
             stderr=self._stderr.append,
+            beginning=self._conversation.beginning,
         )
+        self._conversation.beginning.prepare(folder.configuration, folder.working_directory)
         options = build_options(
             self._agent,
-            self._conversation.tool_server,
+            mcp_configs=self._conversation.tool_servers,
             allowed_tools=self._conversation.allowed_tools,
             subagents=self._conversation.subagents,
             launch=launch,
@@ -114,6 +119,11 @@ class Client:
         return mask_secrets("\nIts last output:\n  " + "\n  ".join(self._stderr))
 
     @property
+    def folder(self) -> PrivateFolder | None:
+        """The private folder, until the client is ended."""
+        return self._folder
+
+    @property
     def pid(self) -> int | None:
         """The process id of Claude Code, for logs and tests."""
         return self._folder.pid() if self._folder else None
@@ -149,14 +159,21 @@ class Client:
         return True
 
     async def end(self, *, at_once: bool = False) -> None:
-        """Disconnect, end the whole process group, remove the folder; never raises.
+        """As :meth:`stop`, and remove the folder; never raises."""
+        await self.stop(at_once=at_once)
+        folder, self._folder = self._folder, None
+        if folder is not None:
+            folder.remove()
+
+    async def stop(self, *, at_once: bool = False) -> None:
+        """Disconnect and end the whole process group; never raises.
 
         Args:
             at_once: Do not wait for the process to finish what it is doing; nor is waited where
                 it has nothing to do.
         """
         sdk, self._sdk = self._sdk, None
-        folder, self._folder = self._folder, None
+        folder = self._folder
         if folder is None:
             return
         # Killing the group is what makes a disconnect that hangs come to its end, in order.
@@ -168,7 +185,7 @@ class Client:
                     await sdk.disconnect()
         killer.cancel()
         folder.kill()
-        folder.remove()
+        folder.forget_process()
 
 
 def find_program() -> str:

@@ -41,6 +41,11 @@ class PrivateFolder:
             (self.path / name).mkdir(mode=0o700)
 
     @property
+    def configuration(self) -> Path:
+        """Where the process keeps its settings and transcripts."""
+        return self.path / "config"
+
+    @property
     def working_directory(self) -> Path:
         """Where the process runs: an empty folder."""
         return self.path / "work"
@@ -83,6 +88,10 @@ class PrivateFolder:
             return int(self._pid_file.read_text())
         except (OSError, ValueError):
             return None
+
+    def forget_process(self) -> None:
+        """After its end: its id may soon be another one's."""
+        self._pid_file.unlink(missing_ok=True)
 
     def kill(self) -> None:
         """End the whole process group at once; nothing happens if it is gone."""

@@ -3,5 +3,6 @@
 from holodeck_backend_claude.claude.settings.agents import SubagentConfig
 from holodeck_backend_claude.claude.settings.block import ClaudeSettings
 from holodeck_backend_claude.claude.settings.model import ExtendedThinking
+from holodeck_backend_claude.claude.settings.sessions import SessionSettings
 
-__all__ = ["ClaudeSettings", "ExtendedThinking", "SubagentConfig"]
+__all__ = ["ClaudeSettings", "ExtendedThinking", "SessionSettings", "SubagentConfig"]

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from holodeck_backend_claude.claude.settings.agents import SubagentConfig, SubagentName
 from holodeck_backend_claude.claude.settings.model import Effort, ExtendedThinking
+from holodeck_backend_claude.claude.settings.sessions import SessionSettings
 from holodeck_backend_claude.config.base import NonBlank
 
 ToolName = Annotated[str, Field(min_length=1)]
@@ -25,6 +26,7 @@ class ClaudeSettings(BaseModel):
         effort: How much work the model puts into an answer; None leaves it to the model.
         fallback_model: Answers where the agent's own model is overloaded.
         agents: The subagents that the agent can hand a task to, by name.
+        sessions: Where conversations are kept so that they can be resumed; None keeps none.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -36,3 +38,4 @@ class ClaudeSettings(BaseModel):
     effort: Effort | None = None
     fallback_model: NonBlank | None = None
     agents: dict[SubagentName, SubagentConfig] = Field(default_factory=dict)
+    sessions: SessionSettings | None = None

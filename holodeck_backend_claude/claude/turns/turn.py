@@ -209,6 +209,11 @@ class Turn:
         return self.after.since(self._before).cost_usd
 
 
+def is_of_turn(message: object) -> bool:
+    """Whether the process has begun to work on what it was asked; its first message says so."""
+    return not isinstance(message, SystemMessage) or message.subtype == "init"
+
+
 def _text_delta(text: str) -> Iterator[TextDelta]:
     if text:
         yield TextDelta(text)

@@ -1,0 +1,68 @@
+"""One turn that somebody asked a session for: its message, its events, and how it is stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+
+from holodeck_backend_claude import outcomes
+from holodeck_backend_claude.contract import ExecutionResult, TurnEnd
+from holodeck_backend_claude.sessions import TurnEvents
+
+
+class Request:
+    """One turn, from the question to its result.
+
+    Attributes:
+        message: What the user says.
+        events: Where whoever asked reads the turn.
+        sent: Whether the process was given the message.
+        begun: Whether the process has said anything about it: from then on it may have done
+            something, and is not asked again.
+        stopped_by: The reason why the turn was ended from our side, if it was.
+        detail: What is known about that reason.
+        ended: Set once the result is among the events.
+    """
+
+    def __init__(self, message: str) -> None:
+        self.message = message
+        self.events = TurnEvents()
+        self.sent = False
+        self.begun = False
+        self.stopped_by: str | None = None
+        self.detail: str | None = None
+        self.ended = asyncio.Event()
+        self._limit: asyncio.Timeout | None = None
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether the turn was ended from our side, or is to be."""
+        return self.stopped_by is not None
+
+    @contextlib.asynccontextmanager
+    async def limited(self, seconds: float) -> AsyncIterator[None]:
+        """The time the turn may take; :meth:`stop` ends it before."""
+        limit = asyncio.timeout(seconds)
+        try:
+            async with limit as self._limit:
+                yield
+        except TimeoutError:
+            if not limit.expired():
+                raise  # somebody else's time limit
+            self.stopped_by = self.stopped_by or outcomes.TIMED_OUT
+        finally:
+            self._limit = None
+
+    def stop(self, reason: str, detail: str | None = None) -> None:
+        """End the turn as soon as possible; the first reason stays."""
+        if self.stopped_by is None:
+            self.stopped_by, self.detail = reason, detail
+        if self._limit is not None and not self._limit.expired():
+            self._limit.reschedule(asyncio.get_running_loop().time())
+
+    def end(self, result: ExecutionResult) -> None:
+        """Give the result; only the first one counts."""
+        if not self.ended.is_set():
+            self.events.put(TurnEnd(result))
+            self.ended.set()

@@ -1,0 +1,54 @@
+"""The tool calls that run right now: each in a task of its own, so that it can be cancelled."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from holodeck_backend_claude import outcomes
+from holodeck_backend_claude.contract import ToolResult
+
+if TYPE_CHECKING:
+    from holodeck_backend_claude.calls import BoundTool
+
+
+class RunningCalls:
+    """Runs the calls of one session.
+
+    Args:
+        session_id: Gives the id of the conversation.
+        stop_turn: Called with reason and detail where a tool ends the run.
+    """
+
+    def __init__(
+        self, *, session_id: Callable[[], str | None], stop_turn: Callable[[str, str], None]
+    ) -> None:
+        self._session_id = session_id
+        self._stop_turn = stop_turn
+        self._tasks: set[asyncio.Task[ToolResult]] = set()
+
+    async def run(
+        self, tool: BoundTool, arguments: Mapping[str, Any], call_id: str | None
+    ) -> ToolResult:
+        """Run one call for the SDK."""
+        call = asyncio.create_task(
+            tool.call(arguments, call_id=call_id, session_id=self._session_id())
+        )
+        self._tasks.add(call)
+        call.add_done_callback(self._tasks.discard)
+        try:
+            result = await call
+        except asyncio.CancelledError:
+            this = asyncio.current_task()
+            if this is not None and this.cancelling():
+                raise  # it was the SDK that gave the call up
+            return ToolResult.from_text("the call was cancelled", is_error=True)
+        if tool.ended_by(result):
+            self._stop_turn(outcomes.tool_failed(tool.name), result.text)
+        return result
+
+    def cancel(self) -> None:
+        """Cancel all of them."""
+        for call in tuple(self._tasks):
+            call.cancel()
