@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from holodeck_backend_claude.contract import BackendInitError
@@ -17,7 +17,17 @@ _HASH_LENGTH = 8
 _SHORTEST_ROOM = _HASH_LENGTH + 2
 
 
-def wire_names(tools: Sequence[BoundTool], prefix: str, limit: int = 64) -> dict[str, BoundTool]:
+def _own_name(tool: BoundTool) -> str:
+    return tool.name
+
+
+def wire_names(
+    tools: Sequence[BoundTool],
+    prefix: str,
+    limit: int = 64,
+    *,
+    name_of: Callable[[BoundTool], str] = _own_name,
+) -> dict[str, BoundTool]:
     """Give every tool the name it has on the wire, without the prefix.
 
     The same tools give the same names at every start. ``prefix + name`` has at most ``limit``
@@ -27,6 +37,7 @@ def wire_names(tools: Sequence[BoundTool], prefix: str, limit: int = 64) -> dict
         tools: In the order in which the model is to see them; the dict keeps it.
         prefix: What the backend puts before each name, e.g. ``mcp__holodeck_tools__``.
         limit: The most characters of prefix and name together.
+        name_of: What a tool's name on the wire is made of.
 
     Returns:
         ``{name: tool}``, which also maps back what the model called.
@@ -42,7 +53,7 @@ def wire_names(tools: Sequence[BoundTool], prefix: str, limit: int = 64) -> dict
         )
     named: dict[str, BoundTool] = {}
     for tool in tools:
-        name = legal_name(tool.name, room)
+        name = legal_name(name_of(tool), room)
         if name in named:
             raise BackendInitError(_clash(name, named[name], tool))
         named[name] = tool

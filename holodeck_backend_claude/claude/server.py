@@ -105,11 +105,14 @@ def _wire_annotations(hints: ToolAnnotations, *, max_result_chars: int) -> WireA
     )
 
 
-def build_server(tools: Mapping[str, BoundTool], *, run: Run = _run) -> McpSdkServerConfig:
-    """Build the server ``holodeck_tools`` for one client over shared tools.
+def build_server(
+    tools: Mapping[str, BoundTool], *, name: str = SERVER_NAME, run: Run = _run
+) -> McpSdkServerConfig:
+    """Build an in-process server for one client over shared tools.
 
     Args:
         tools: The tools by their names on the wire, without the prefix.
+        name: The server's name.
         run: Runs every call.
 
     Raises:
@@ -118,14 +121,9 @@ def build_server(tools: Mapping[str, BoundTool], *, run: Run = _run) -> McpSdkSe
     import claude_agent_sdk
 
     sdk_tools = [_rendered(tool, name=wire, run=run) for wire, tool in tools.items()]
-    config = claude_agent_sdk.create_sdk_mcp_server(name=SERVER_NAME, tools=sdk_tools)
+    config = claude_agent_sdk.create_sdk_mcp_server(name=name, tools=sdk_tools)
     _prepare_calls(config, tools)
     return config
-
-
-def by_full_name(tools: Mapping[str, BoundTool]) -> dict[str, BoundTool]:
-    """The tools of the server by the names Claude Code has for them, with the prefix."""
-    return {PREFIX + name: tool for name, tool in tools.items()}
 
 
 def _rendered(tool: BoundTool, *, name: str, run: Run) -> SdkMcpTool[Any]:
@@ -175,4 +173,4 @@ def build_holodeck_sdk_server(adapters: Sequence[Any]) -> tuple[McpSdkServerConf
     """
     bound = [bind(adapter, getattr(adapter, "config", None)) for adapter in adapters]
     tools = wire_names(bound, PREFIX)
-    return build_server(tools), list(by_full_name(tools))
+    return build_server(tools), [PREFIX + name for name in tools]

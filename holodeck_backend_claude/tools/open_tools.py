@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from holodeck_backend_claude.calls.bound import BoundTool, bind, origin_of
 from holodeck_backend_claude.calls.names import wire_names
@@ -33,6 +33,14 @@ CLOSE_SECONDS = 10.0
 """How long the tools may take to close, all together, before they are cancelled."""
 
 
+Names: TypeAlias = Callable[[Sequence[BoundTool]], Mapping[str, BoundTool]]
+"""Gives the tools of an agent their names on the wire."""
+
+
+def _own_names(tools: Sequence[BoundTool]) -> Mapping[str, BoundTool]:
+    return wire_names(tools, "")
+
+
 class OpenTools:
     """Every tool of an agent, open and bound to the call policy.
 
@@ -41,11 +49,11 @@ class OpenTools:
         registry: The tool types, instances that are open already, and whom to tell of progress.
         backend: The name of the backend the adapters are for.
         ask_model: The agent's model without tools, for tools that use it.
-        prefix: What the backend puts before a tool's name on the wire.
+        names: Gives the tools their names on the wire; None takes their own, made legal.
 
     Attributes:
-        by_wire_name: The tools by their names on the wire, without the prefix, in the order of
-            agent.yaml; one per adapter.
+        by_wire_name: The tools by their names on the wire, in the order of agent.yaml; one per
+            adapter.
         system_prompt: The agent's instructions and the lines that its tools add to them.
         left_out: What a tool with several adapters could not offer, and why.
     """
@@ -57,7 +65,7 @@ class OpenTools:
         *,
         backend: str,
         ask_model: AskModel,
-        prefix: str = "",
+        names: Names | None = None,
     ) -> None:
         self.by_wire_name: Mapping[str, BoundTool] = {}
         self.system_prompt = ""
@@ -65,7 +73,7 @@ class OpenTools:
         self._agent = agent
         self._registry = registry
         self._backend = backend
-        self._prefix = prefix
+        self._names = names or _own_names
         self._contexts = Contexts(agent, ask_model=ask_model, progress=registry.given.progress)
         self._owners: list[ToolOwner] = []
 
@@ -158,11 +166,12 @@ class OpenTools:
         tools: list[BoundTool] = []
         instructions: list[str] = []
         for config, instance in zip(self._agent.tools, instances, strict=True):
-            tools.extend(self._bound(config, instance))
+            bound = self._bound(config, instance)
+            tools.extend(bound)
             line = self._instruction(config)
-            if line:
+            if line and bound:
                 instructions.append(line)
-        self.by_wire_name = wire_names(tools, self._prefix)
+        self.by_wire_name = self._names(tools)
         return instructions
 
     def _bound(self, config: ToolConfig, instance: Any) -> list[BoundTool]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Literal
@@ -481,17 +481,36 @@ class TestAdapters:
             await tools.open()
         assert sorted(stage.events) == ["close a", "close b", "open a", "open b"]
 
-    async def test_names_on_the_wire_leave_room_for_the_backends_prefix(self, stage: Stage) -> None:
-        long = "x" * 80
-        tools = stage.tools(agent(probe("my tool"), probe(long)), prefix="mcp__holodeck_tools__")
+    async def test_the_backend_names_the_tools_on_the_wire(self, stage: Stage) -> None:
+        def names(tools: Sequence[Any]) -> Mapping[str, Any]:
+            return {f"wire {tool.name}": tool for tool in tools}
+
+        tools = stage.tools(agent(probe("my tool"), probe("kb")), names=names)
         await tools.open()
-        assert [tool.name for tool in tools.tools] == ["my tool", long]
-        assert list(tools.by_wire_name.values()) == list(tools.tools)
-        first, second = tools.by_wire_name
-        assert first == "my_tool"
-        assert len("mcp__holodeck_tools__" + second) == 64
+        assert [tool.name for tool in tools.tools] == ["my tool", "kb"]
+        assert list(tools.by_wire_name) == ["wire my tool", "wire kb"]
         await tools.close()
         assert not tools.by_wire_name
+
+    async def test_without_a_backends_names_they_are_the_tools_own_made_legal(
+        self, stage: Stage
+    ) -> None:
+        tools = stage.tools(agent(probe("my tool")))
+        await tools.open()
+        assert list(tools.by_wire_name) == ["my_tool"]
+        await tools.close()
+
+    async def test_a_tool_that_offers_nothing_adds_no_line_to_the_prompt(
+        self, stage: Stage
+    ) -> None:
+        registry = stage.registry(
+            instructions=lambda _config: "Use it.", adapter=lambda _config, _instance: ()
+        )
+        tools = stage.tools(agent(probe("kb")), registry)
+        await tools.open()
+        assert tools.tools == ()
+        assert "Use it." not in tools.system_prompt
+        await tools.close()
 
     async def test_instructions_of_a_type_follow_the_agents_own(self, stage: Stage) -> None:
         def instructions(config: Any) -> str | None:
