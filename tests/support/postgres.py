@@ -135,7 +135,13 @@ def _as_other_user() -> list[str]:
     if os.geteuid() != 0:
         return []
     nobody = pwd.getpwnam("nobody")
-    return ["setpriv", f"--reuid={nobody.pw_uid}", f"--regid={nobody.pw_gid}", "--clear-groups"]
+    return [
+        "setpriv",
+        f"--reuid={nobody.pw_uid}",
+        f"--regid={nobody.pw_gid}",
+        "--clear-groups",
+        "--pdeathsig=QUIT",
+    ]
 
 
 def _free_port() -> int:
