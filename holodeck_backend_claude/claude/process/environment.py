@@ -44,6 +44,8 @@ _ALWAYS = {
     "CLAUDE_CODE_DISABLE_ATTACHMENTS": "1",
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
     "DISABLE_AUTOUPDATER": "1",
+    # a turn that has ended is in the transcript, so that another process can take it up
+    "CLAUDE_CODE_EAGER_FLUSH": "1",
 }
 
 # auth_provider -> the variable the child reads
