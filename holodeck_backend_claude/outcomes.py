@@ -23,11 +23,17 @@ OVER_BUDGET = "max_budget_usd reached"
 REFUSED = "refused"
 CONNECTION_LOST = "provider error: connection lost"
 INTERRUPTED = "interrupted"
+STRUCTURED_MISSING = "structured output missing"
 
 
 def tool_failed(name: str) -> str:
     """The reason of a run that a tool with ``on_error: fail`` ended."""
     return f"tool execution failed: {name}"
+
+
+def structured_invalid(why: str) -> str:
+    """The reason of an answer that is not of the response format."""
+    return f"structured output invalid: {why}"
 
 
 def provider_error(status: int | str) -> str:

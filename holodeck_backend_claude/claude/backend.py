@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from holodeck_backend_claude import outcomes
 from holodeck_backend_claude.calls import BoundTool
 from holodeck_backend_claude.claude.model_settings import check_model_settings
-from holodeck_backend_claude.claude.options import Conversation, settings_of
+from holodeck_backend_claude.claude.options import Conversation, Profile, settings_of
 from holodeck_backend_claude.claude.plugin import NAME
 from holodeck_backend_claude.claude.process.client import Client, find_program
 from holodeck_backend_claude.claude.process.environment import credential
@@ -25,15 +24,15 @@ from holodeck_backend_claude.contract import (
     BackendError,
     BackendInitError,
     BackendSessionError,
+    ConfigError,
     ExecutionResult,
 )
 from holodeck_backend_claude.earlier_turns import with_context
 from holodeck_backend_claude.tools.open_tools import ASK_PROMPT, OpenTools
 
 if TYPE_CHECKING:
-    from claude_agent_sdk import AgentDefinition
-
     from holodeck_backend_claude.config import Agent
+    from holodeck_backend_claude.contract import JsonSchema
     from holodeck_backend_claude.registry import Registry
 
 
@@ -50,8 +49,7 @@ class ClaudeBackend:
         self._open_tools = OpenTools(
             agent, registry, backend=NAME, ask_model=self._ask, names=full_names
         )
-        self._tools: Mapping[str, BoundTool] = {}
-        self._subagents: Mapping[str, AgentDefinition] = {}
+        self._profile = Profile("")
         self._sessions: set[ClaudeSession] = set()
         self._starting = asyncio.Lock()
         self._state = "not initialized: call initialize() first"
@@ -75,7 +73,7 @@ class ClaudeBackend:
         """
         self._require_running()
         whole = with_context(message, context)
-        session = self._session(self._tools, self._open_tools.system_prompt, self._subagents)
+        session = self._session(self._profile)
         return await self._run_alone(session, whole)
 
     async def create_session(
@@ -90,9 +88,7 @@ class ClaudeBackend:
         """
         self._require_running()
         beginning = await begin(self._agent, resume=resume, fork=fork)
-        session = self._session(
-            self._tools, self._open_tools.system_prompt, self._subagents, beginning=beginning
-        )
+        session = self._session(self._profile, beginning=beginning)
         await session.open()
         return session
 
@@ -108,6 +104,7 @@ class ClaudeBackend:
         settings = settings_of(self._agent)
         credential(self._agent, self._agent.environment())
         check_model_settings(self._agent, settings)
+        schema = _schema_of(self._agent)
         try:
             find_program()
             await check_store(self._agent)
@@ -115,10 +112,13 @@ class ClaudeBackend:
             raise BackendInitError(str(cause)) from cause
         await self._open_tools.open()
         try:
-            self._tools = _granted(self._open_tools.by_wire_name, settings.allowed_tools)
-            build_servers(self._tools)
-            self._subagents = subagent_definitions(
-                self._agent, settings.agents, tools=self._tools
+            tools = _granted(self._open_tools.by_wire_name, settings.allowed_tools)
+            build_servers(tools)
+            self._profile = Profile(
+                self._open_tools.system_prompt,
+                tools=tools,
+                subagents=subagent_definitions(self._agent, settings.agents, tools=tools),
+                response_schema=schema,
             )
         except BaseException:
             await self._open_tools.close()
@@ -129,31 +129,24 @@ class ClaudeBackend:
         if self._state:
             raise BackendSessionError(f"the Claude backend is {self._state}")
 
-    def _session(
-        self,
-        tools: Mapping[str, BoundTool],
-        system_prompt: str,
-        subagents: Mapping[str, AgentDefinition] = MappingProxyType({}),
-        *,
-        beginning: Beginning | None = None,
-    ) -> ClaudeSession:
+    def _session(self, profile: Profile, *, beginning: Beginning | None = None) -> ClaudeSession:
         begins = beginning or Beginning()
 
         async def connect(run: Run, before: Client | None) -> tuple[Client, Tools]:
             folder = before.folder if before else None
             conversation = Conversation(
-                system_prompt,
-                tool_servers=build_servers(tools, run=run),
-                allowed_tools=tuple(tools),
-                subagents=subagents,
+                profile,
+                tool_servers=build_servers(profile.tools, run=run),
+                allowed_tools=tuple(profile.tools),
                 beginning=await begins.again(folder.configuration) if folder else begins,
             )
-            return Client(self._agent, conversation, folder=folder), tools
+            return Client(self._agent, conversation, folder=folder), profile.tools
 
         session = ClaudeSession(
             connect,
             session_id=begins.session_id,
             turn_seconds=self._agent.execution.llm_timeout,
+            schema=profile.response_schema,
             recording=begins.recording,
             on_close=self._sessions.discard,
         )
@@ -172,7 +165,7 @@ class ClaudeBackend:
     async def _ask(self, prompt: str) -> str:
         """The agent's model without tools, for a tool that needs it."""
         self._require_running()
-        result = await self._run_alone(self._session({}, ASK_PROMPT), prompt)
+        result = await self._run_alone(self._session(Profile(ASK_PROMPT)), prompt)
         return outcomes.check_turn(result).response
 
 
@@ -190,3 +183,10 @@ def _granted(
             f"not have; its tools are: {', '.join(sorted(known)) or 'none'}"
         )
     return {wire: tool for wire, tool in tools.items() if tool.name in set(allowed)}
+
+
+def _schema_of(agent: Agent) -> JsonSchema | None:
+    try:
+        return agent.response_schema()
+    except ConfigError as cause:
+        raise BackendInitError(str(cause)) from cause

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from holodeck_backend_claude.claude._compat import literal_prompt_options
 from holodeck_backend_claude.claude.model_settings import model_options
 from holodeck_backend_claude.claude.plugin import SETTINGS_KEY
+from holodeck_backend_claude.claude.response_format import output_options
 from holodeck_backend_claude.claude.settings import ClaudeSettings
 from holodeck_backend_claude.claude.subagents import AGENT_TOOL, subagent_options
 from holodeck_backend_claude.claude.transcripts.beginning import Beginning
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
         SystemPromptFile,
     )
 
+    from holodeck_backend_claude.calls import BoundTool
     from holodeck_backend_claude.config import Agent
+    from holodeck_backend_claude.contract import JsonSchema
 
 # One line of the process's output holds one message; a tool result or an image can be long.
 MAX_LINE_BYTES = 64 * 1024 * 1024
@@ -56,21 +58,36 @@ class Launch:
 
 
 @dataclass(frozen=True)
+class Profile:
+    """What the model gets in every conversation of an agent.
+
+    Attributes:
+        system_prompt: The complete system prompt.
+        tools: The tools by their full names on the wire.
+        subagents: The subagents the agent can hand a task to, by name.
+        response_schema: The form that answers have to have; None leaves them free.
+    """
+
+    system_prompt: str
+    tools: Mapping[str, BoundTool] = field(default_factory=dict)
+    subagents: Mapping[str, AgentDefinition] = field(default_factory=dict)
+    response_schema: JsonSchema | None = None
+
+
+@dataclass(frozen=True)
 class Conversation:
     """What one conversation is started with, beside its agent.
 
     Attributes:
-        system_prompt: The complete system prompt.
+        profile: What the model gets.
         tool_servers: The in-process MCP servers of this conversation, its own, by name.
         allowed_tools: Wire names of the tools that run without asking.
-        subagents: The subagents the agent can hand a task to, by name.
         beginning: Whether it is new or takes up an earlier one.
     """
 
-    system_prompt: str
+    profile: Profile
     tool_servers: Mapping[str, McpSdkServerConfig] = field(default_factory=dict)
     allowed_tools: Sequence[str] = ()
-    subagents: Mapping[str, AgentDefinition] = field(default_factory=dict)
     beginning: Beginning = field(default_factory=Beginning)
 
 
@@ -80,7 +97,7 @@ def build_options(
     mcp_configs: Mapping[str, McpServerConfig] | None = None,
     *,
     allowed_tools: Sequence[str] = (),
-    subagents: Mapping[str, AgentDefinition] = MappingProxyType({}),
+    profile: Profile | None = None,
     launch: Launch = Launch(),
 ) -> ClaudeAgentOptions:
     """Build the options of one client.
@@ -93,7 +110,7 @@ def build_options(
         tool_server: The in-process server of the agent's tools, under its own name.
         mcp_configs: Further MCP servers by name.
         allowed_tools: Wire names of the tools that run without asking.
-        subagents: The subagents the agent can hand a task to, by name.
+        profile: What else the model gets: its subagents, and the form of its answers.
         launch: How the process is started.
     """
     from claude_agent_sdk import ClaudeAgentOptions
@@ -103,7 +120,7 @@ def build_options(
     if tool_server is not None:
         servers[tool_server["name"]] = tool_server
     return ClaudeAgentOptions(
-        tools=[AGENT_TOOL] if subagents else [],
+        tools=[AGENT_TOOL] if profile and profile.subagents else [],
         allowed_tools=list(allowed_tools),
         mcp_servers=servers,
         strict_mcp_config=True,
@@ -117,7 +134,8 @@ def build_options(
         cwd=launch.working_directory,
         stderr=launch.stderr,
         **model_options(agent, settings),
-        **subagent_options(subagents),
+        **subagent_options(profile.subagents if profile else {}),
+        **output_options(profile.response_schema if profile else None),
         **(launch.beginning.options() if launch.beginning else {}),
         **literal_prompt_options(),
     )

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from holodeck_backend_claude.calls import BoundTool
     from holodeck_backend_claude.claude.server import Run
     from holodeck_backend_claude.claude.transcripts.recording import Recording
+    from holodeck_backend_claude.contract import JsonSchema
 
 Connect: TypeAlias = "Callable[[Run, Client | None], Awaitable[tuple[Client, Tools]]]"
 """Makes a client and its tools; given what runs calls, and the client that it replaces."""
@@ -44,6 +45,7 @@ class ClaudeSession(StreamedSession):
         connect: Makes the client of this session, and another one after a crash.
         session_id: The id of the conversation.
         turn_seconds: How long one turn may take.
+        schema: The form that answers have to have; None leaves them free.
         recording: Takes the conversation to a store; closed with the session.
         on_close: Called once when the session has ended.
     """
@@ -54,12 +56,14 @@ class ClaudeSession(StreamedSession):
         *,
         session_id: str,
         turn_seconds: float,
+        schema: JsonSchema | None = None,
         recording: Recording | None = None,
         on_close: Callable[[ClaudeSession], None] = lambda _session: None,
     ) -> None:
         self.session_id = session_id
         self._connect = connect
         self._turn_seconds = turn_seconds
+        self._schema = schema
         self._recording = recording
         self._on_close = on_close
         self._inbox: asyncio.Queue[Request | None] = asyncio.Queue()
@@ -194,13 +198,13 @@ class ClaudeSession(StreamedSession):
 
     async def _run_turn(self, request: Request) -> Turn:
         """Run a turn, on another process where the one there is turns out to have died before."""
-        turn = Turn(self._tools, before=self._spent)
+        turn = Turn(self._tools, before=self._spent, schema=self._schema)
         while not request.is_stopped:
             was_idle = self._usable
             try:
                 if not self._usable:
                     await self._start_process()
-                turn = Turn(self._tools, before=self._spent)
+                turn = Turn(self._tools, before=self._spent, schema=self._schema)
                 await self._ask(turn, request)
                 break
             except Exception as cause:  # noqa: BLE001  the SDK raises bare Exception for a dead CLI
@@ -220,8 +224,8 @@ class ClaudeSession(StreamedSession):
                 request.begun |= is_of_turn(message)
                 for event in turn.feed(message):
                     request.events.put(event)
-                if turn.rejected_credential:  # it would try ten times, as if it were busy
-                    request.stop(outcomes.UNAUTHENTICATED, "the API refused the credential")
+                if (stop := turn.to_be_stopped) is not None:
+                    request.stop(*stop)
                     return
             if not turn.is_complete:
                 raise BackendSessionError("the process ended without a result")

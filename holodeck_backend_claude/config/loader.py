@@ -17,6 +17,7 @@ from holodeck_backend_claude.config.agent_reader import Reading
 from holodeck_backend_claude.config.checks import check_backend, check_tool_names
 from holodeck_backend_claude.config.models import Agent, PluginsConfig
 from holodeck_backend_claude.config.problems import Problem
+from holodeck_backend_claude.config.response_format import check_response_format
 from holodeck_backend_claude.config.root_keys import CORE_KEYS, settings_backends, sort_root_keys
 from holodeck_backend_claude.config.tool_models import ToolConfig
 from holodeck_backend_claude.config.tools import read_tools
@@ -84,6 +85,7 @@ def read_agent(
     settings = _read_settings(reading, registry)
     agent = _read_core(reading, tools, settings)
     check_tool_names(reading)
+    check_response_format(reading)
     check_backend(reading, registry, backend)
     reading.findings.raise_errors()
     agent = cast("Agent", agent)  # where there is none, an error says why

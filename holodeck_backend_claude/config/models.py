@@ -17,8 +17,9 @@ from pydantic import (
 
 from holodeck_backend_claude.config.base import NonBlank, Seconds, Secret, Strict
 from holodeck_backend_claude.config.paths import ExistingPath
+from holodeck_backend_claude.config.response_format import ResponseFormat, response_schema
 from holodeck_backend_claude.config.tool_models import ToolConfig
-from holodeck_backend_claude.contract import ConfigError
+from holodeck_backend_claude.contract import ConfigError, JsonSchema
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -125,6 +126,8 @@ class Agent(Strict):
         execution: Limits of a turn.
         backend: Name of the backend, where the model's provider is not to decide.
         plugins: Which plugins may load.
+        response_format: A JSON Schema that the answer has to be of, or a file with one; None
+            leaves the answer free.
         settings: The blocks that belong to a backend, by their key, e.g. ``claude``.
         base_dir: The folder that relative paths start from: that of agent.yaml.
         dotenv: The variables of the ``.env`` file beside agent.yaml.
@@ -139,6 +142,7 @@ class Agent(Strict):
     execution: ExecutionConfig = ExecutionConfig()
     backend: NonBlank | None = None
     plugins: PluginsConfig = PluginsConfig()
+    response_format: ResponseFormat | None = None
     settings: dict[str, SerializeAsAny[BaseModel]] = Field(default_factory=dict)
     base_dir: Path = Path()
     dotenv: dict[str, SecretStr] = Field(default_factory=dict, exclude=True, repr=False)
@@ -159,6 +163,14 @@ class Agent(Strict):
             return self.instructions.inline
         path = self.base_dir / (self.instructions.file or "")
         return path.read_text(encoding="utf-8-sig").strip()
+
+    def response_schema(self) -> JsonSchema | None:
+        """The checked schema that the answer has to be of, or None where it is free.
+
+        Raises:
+            ConfigError: The file cannot be read, or the schema is wrong.
+        """
+        return response_schema(self.response_format, self.base_dir)
 
     def settings_for(self, key: str, model: type[M]) -> M:
         """The block ``key`` of a backend, or what its model has by default where there is none.

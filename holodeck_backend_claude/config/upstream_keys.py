@@ -17,7 +17,7 @@ TOOL_TYPES = frozenset({"vectorstore", "hierarchical_document", "function", "mcp
 # By place; "*" is any item. A key that a model knows is never looked up here.
 _KEYS: dict[tuple[str, ...], frozenset[str]] = {
     (): frozenset(
-        {"evaluations", "test_cases", "test_cases_file", "response_format", "observability"}
+        {"evaluations", "test_cases", "test_cases_file", "observability"}
         | {"tool_filtering"}
     ),
     ("execution",): frozenset(

@@ -67,7 +67,7 @@ class Client:
                 program, kept_names(environment), version=known_version(program)
             ),
             env=environment,
-            system_prompt_file=folder.write_system_prompt(self._conversation.system_prompt),
+            system_prompt_file=folder.write_system_prompt(self._conversation.profile.system_prompt),
             working_directory=folder.working_directory,
             stderr=self._stderr.append,
             beginning=self._conversation.beginning,
@@ -77,7 +77,7 @@ class Client:
             self._agent,
             mcp_configs=self._conversation.tool_servers,
             allowed_tools=self._conversation.allowed_tools,
-            subagents=self._conversation.subagents,
+            profile=self._conversation.profile,
             launch=launch,
         )
         self._has_last_work = has_last_work(options, folder.path)

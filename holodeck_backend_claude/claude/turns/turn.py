@@ -24,6 +24,7 @@ from claude_agent_sdk import (
 
 from holodeck_backend_claude import outcomes
 from holodeck_backend_claude.claude.turns.calls import Calls
+from holodeck_backend_claude.claude.turns.form import Form
 from holodeck_backend_claude.claude.turns.text_stream import TextStream
 from holodeck_backend_claude.claude.turns.usage import NOTHING, Spent, Usage, as_contract
 from holodeck_backend_claude.claude.turns.verdict import SaidByCLI, reason_of
@@ -38,6 +39,7 @@ from holodeck_backend_claude.redaction import mask_secrets
 
 if TYPE_CHECKING:
     from holodeck_backend_claude.calls import BoundTool
+    from holodeck_backend_claude.contract import JsonSchema
 
 # Claude Code speaks for itself under this model name: error texts, never an answer.
 _SYNTHETIC_MODEL = "<synthetic>"
@@ -49,13 +51,22 @@ class Turn:
     Args:
         tools: The tools by their full wire name; results carry the tools' own names.
         before: What the conversation had used before.
+        schema: The form that the answer has to have; None leaves it free.
     """
 
-    def __init__(self, tools: Mapping[str, BoundTool], *, before: Spent = NOTHING) -> None:
+    def __init__(
+        self,
+        tools: Mapping[str, BoundTool],
+        *,
+        before: Spent = NOTHING,
+        schema: JsonSchema | None = None,
+    ) -> None:
+        self._form = None if schema is None else Form(schema)
         self._calls = Calls(tools)
         self._started = time.monotonic()
         self._answer: list[str] = []
         self._deltas = TextStream()
+        self._has_said = False
         self._thinking: list[str] = []
         self._usage = Usage()
         self._streaming = ""  # the id of the message that comes in deltas
@@ -68,12 +79,21 @@ class Turn:
         self._verdict: ResultMessage | None = None
         self._before = before
         self.after = before
-        self.rejected_credential = False
+        self._rejected_credential = False
 
     @property
     def is_complete(self) -> bool:
         """True once the SDK has given its verdict."""
         return self._verdict is not None
+
+    @property
+    def to_be_stopped(self) -> tuple[str, str] | None:
+        """Reason and detail, where Claude Code would go on though there is nothing to hope for."""
+        if self._rejected_credential:  # it would try ten times, as if the API were busy
+            return outcomes.UNAUTHENTICATED, "the API refused the credential"
+        if self._form is not None and self._form.is_given_up:
+            return outcomes.STRUCTURED_MISSING, "the model answered in words, again and again"
+        return None
 
     def feed(self, message: object) -> Iterator[TurnEvent]:
         """Take one message of the SDK; yield what a reader of the turn should see of it."""
@@ -89,6 +109,7 @@ class Turn:
                 yield self._retry(message)
             case ResultMessage():
                 self._end(message)
+                yield from self._structured_delta()
             case _:
                 return  # statuses, and kinds of messages that later versions bring
 
@@ -105,13 +126,15 @@ class Turn:
                 self._usage.begin(event["message"].get("usage") or {})
             case "message_delta":
                 self._usage.update(event.get("usage") or {})
+                if self._form is not None and event["delta"].get("stop_reason") == "end_turn":
+                    self._form.answered_in_words()
             case "content_block_delta":
                 yield from self._content_delta(event.get("delta") or {})
 
     def _content_delta(self, delta: Mapping[str, Any]) -> Iterator[TurnEvent]:
         match delta.get("type"):
             case "text_delta" if delta.get("text"):
-                yield from _text_delta(self._deltas.add(delta["text"]))
+                yield from self._say(self._deltas.add(delta["text"]))
             case "thinking_delta" if delta.get("thinking"):
                 self._thought.add(self._streaming)
                 yield ThinkingDelta(delta["thinking"])
@@ -123,14 +146,18 @@ class Turn:
         parent = message.parent_tool_use_id
         if parent is None:
             self._model = message.model
+            if self._form is not None and message.message_id not in self._answers:
+                self._answer.clear()  # the model was asked again: this is another answer
             self._answers.add(message.message_id or str(len(self._answers)))
         for block in message.content:
             match block:
+                case ToolUseBlock() if self._form is not None and self._form.takes_call(block):
+                    continue
                 case ToolUseBlock():
                     yield self._calls.start(block, parent)
                 case TextBlock(text=text) if parent is None:
                     self._answer.append(text)
-                    yield from _text_delta(self._deltas.complete(message.message_id, text))
+                    yield from self._say(self._deltas.complete(message.message_id, text))
                 case ThinkingBlock(thinking=thinking) if parent is None:
                     self._thinking.append(thinking)
                     if thinking and message.message_id not in self._thought:
@@ -146,11 +173,13 @@ class Turn:
                 continue
             if message.parent_tool_use_id is None:
                 self._answer.clear()  # what was said before a tool call is not the answer
+            if self._form is not None and self._form.takes_result(block):
+                continue
             yield self._calls.end(block)
 
     def _retry(self, message: SystemMessage) -> Retrying:
         status = message.data.get("error_status")
-        self.rejected_credential = status in (401, 403)
+        self._rejected_credential = status in (401, 403)
         return Retrying(
             attempt=int(message.data.get("attempt") or 0),
             reason=outcomes.provider_error(status or str(message.data.get("error"))),
@@ -161,6 +190,18 @@ class Turn:
         self._verdict = message
         self.after = self._before.by(message)
         self._denials = self._calls.denied(message.permission_denials or ())
+
+    def _say(self, text: str) -> Iterator[TextDelta]:
+        if text:
+            self._has_said = True
+            yield TextDelta(text)
+
+    def _structured_delta(self) -> Iterator[TextDelta]:
+        """A structured answer that came as a call, for those who read the text."""
+        if self._form is not None and self._form.came_as_call:
+            result = self.result()
+            if not result.is_error:
+                yield TextDelta(f"\n\n{result.response}" if self._has_said else result.response)
 
     # ------------------------------------------------------------------------ what goes out
 
@@ -189,8 +230,10 @@ class Turn:
         if stopped_by is not None:
             return outcomes.failed(result, stopped_by, mask_secrets(detail) if detail else None)
         reason = reason_of(self._verdict, self._said_by_cli)
+        if self._form is not None:
+            reason = self._form.reason(self._verdict, reason)
         if reason is None:
-            return result
+            return result if self._form is None else self._form.hold(result, self._verdict)
         errors = "; ".join(getattr(self._verdict, "errors", None) or ())
         said = self._said_by_cli.text if self._said_by_cli else errors
         return outcomes.failed(result, reason, mask_secrets(said) if said else None)
@@ -212,11 +255,6 @@ class Turn:
 def is_of_turn(message: object) -> bool:
     """Whether the process has begun to work on what it was asked; its first message says so."""
     return not isinstance(message, SystemMessage) or message.subtype == "init"
-
-
-def _text_delta(text: str) -> Iterator[TextDelta]:
-    if text:
-        yield TextDelta(text)
 
 
 def _text(blocks: Sequence[object]) -> str:

@@ -79,7 +79,7 @@ class Spent:
     def by(self, verdict: ResultMessage) -> Spent:
         """What it has used when this verdict was given; what it does not tell stays."""
         cost = verdict.total_cost_usd
-        models = (verdict.model_usage or {}).values()
+        models: list[Any] = [*(verdict.model_usage or {}).values()]
         tokens = {
             part: sum(int(model.get(key) or 0) for model in models)
             for key, part in _PART_BY_KEY.items()

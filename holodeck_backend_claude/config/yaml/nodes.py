@@ -44,6 +44,14 @@ class Node:
             return self.mapping.get(step)
         return self.items[step] if 0 <= step < len(self.items) else None
 
+    def plain(self) -> object:
+        """The values alone, as they are in the file."""
+        if isinstance(self.value, dict):
+            return {key: child.plain() for key, child in self.value.items()}
+        if isinstance(self.value, list):
+            return [child.plain() for child in self.value]
+        return self.value
+
     def find(self, path: DataPath) -> Node | None:
         """The node at ``path`` below this one, or None."""
         node: Node | None = self
