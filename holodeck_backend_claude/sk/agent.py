@@ -25,6 +25,7 @@ from holodeck_backend_claude.sk.turn import TurnFailedError
 
 if TYPE_CHECKING:
     from holodeck_backend_claude.calls import BoundTool
+    from holodeck_backend_claude.contract import JsonSchema
     from holodeck_backend_claude.sk.service import ObservedChat
     from holodeck_backend_claude.sk.turn import Turn
 
@@ -55,6 +56,7 @@ class KernelAgent:
         tools: The tools by their names on the wire.
         timeout: Seconds one turn may take.
         max_retries: How often a refused request is sent again.
+        response_schema: The form that answers have to have; None leaves them free.
     """
 
     def __init__(  # noqa: PLR0913  # all of them are what an agent consists of
@@ -67,7 +69,9 @@ class KernelAgent:
         tools: Mapping[str, BoundTool],
         timeout: float,
         max_retries: int,
+        response_schema: JsonSchema | None = None,
     ) -> None:
+        self.response_schema = response_schema
         self._service = service
         self._plugin = tool_plugin(tools)
         self._timeout = timeout

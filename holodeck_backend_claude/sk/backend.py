@@ -24,6 +24,7 @@ from holodeck_backend_claude.tools.open_tools import ASK_PROMPT, OpenTools
 
 if TYPE_CHECKING:
     from holodeck_backend_claude.config import Agent, ModelConfig
+    from holodeck_backend_claude.contract import JsonSchema
     from holodeck_backend_claude.registry import Registry
     from holodeck_backend_claude.sk.agent import KernelAgent
     from holodeck_backend_claude.sk.service import ObservedChat
@@ -94,6 +95,7 @@ class SKBackend:
     # -------------------------------------------------------------------------------- within
 
     async def _start(self) -> None:
+        schema = self._response_schema()
         self._service = self._connect()
         _report_unused(self._agent.model)
         try:
@@ -102,6 +104,7 @@ class SKBackend:
                 self._service,
                 instructions=self._open_tools.system_prompt,
                 tools=self._open_tools.by_wire_name,
+                schema=schema,
             )
         except BaseException:
             await self._release()
@@ -136,20 +139,32 @@ class SKBackend:
 
         return chat_service(self._agent.model, connection)
 
+    def _response_schema(self) -> JsonSchema | None:
+        try:
+            return self._agent.response_schema()
+        except ConfigError as cause:
+            raise BackendInitError(str(cause)) from cause
+
     def _built(
-        self, service: ObservedChat, *, instructions: str, tools: Mapping[str, BoundTool]
+        self,
+        service: ObservedChat,
+        *,
+        instructions: str,
+        tools: Mapping[str, BoundTool],
+        schema: JsonSchema | None = None,
     ) -> KernelAgent:
         from holodeck_backend_claude.sk.agent import KernelAgent
         from holodeck_backend_claude.sk.providers import request_settings
 
         return KernelAgent(
             service=service,
-            settings=request_settings(self._agent.model),
+            settings=request_settings(self._agent.model, schema),
             name=self._agent.name,
             instructions=instructions,
             tools=tools,
             timeout=self._agent.execution.llm_timeout,
             max_retries=self._agent.execution.max_retries,
+            response_schema=schema,
         )
 
     async def _ask(self, prompt: str) -> str:

@@ -8,10 +8,12 @@ from openai import AsyncAzureOpenAI, AsyncOpenAI, Timeout
 
 from holodeck_backend_claude.config import ModelConfig
 from holodeck_backend_claude.connections import Connection
+from holodeck_backend_claude.contract import JsonSchema
 from holodeck_backend_claude.sk._imports import (
     AzureChatPromptExecutionSettings,
     OpenAIChatPromptExecutionSettings,
 )
+from holodeck_backend_claude.sk.response_format import as_request_field
 from holodeck_backend_claude.sk.service import AzureChat, ObservedChat, OpenAIChat
 
 # The turn as a whole has the time limit; a connection that does not come about fails sooner.
@@ -47,13 +49,21 @@ def chat_service(model: ModelConfig, connection: Connection) -> ObservedChat:
     )
 
 
-def request_settings(model: ModelConfig) -> OpenAIChatPromptExecutionSettings:
-    """What every request says beside the conversation; what agent.yaml leaves out is not sent."""
+def request_settings(
+    model: ModelConfig, schema: JsonSchema | None = None
+) -> OpenAIChatPromptExecutionSettings:
+    """What every request says beside the conversation; what agent.yaml leaves out is not sent.
+
+    Args:
+        model: The agent's model.
+        schema: The form that answers have to have; None leaves them free.
+    """
     settings = (
         AzureChatPromptExecutionSettings()
         if model.provider == "azure_openai"
         else OpenAIChatPromptExecutionSettings()
     )
+    settings.response_format = as_request_field(schema) if schema is not None else None
     settings.temperature = model.temperature
     settings.top_p = model.top_p
     if _REASONING_MODEL.search(model.name):

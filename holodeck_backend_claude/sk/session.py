@@ -63,6 +63,7 @@ class SKSession(StreamedSession):
             message,
             session_id=self.session_id,
             max_turns=self._max_turns,
+            schema=self._agent.response_schema,
             report=events.put,
         )
         task = asyncio.create_task(self._run(turn), name=f"turn of {self.session_id}")

@@ -11,6 +11,7 @@ from uuid import uuid4
 from holodeck_backend_claude import outcomes
 from holodeck_backend_claude.contract import (
     ExecutionResult,
+    JsonSchema,
     Retrying,
     TextDelta,
     ThinkingDelta,
@@ -19,6 +20,7 @@ from holodeck_backend_claude.contract import (
     TurnEnd,
     TurnEvent,
 )
+from holodeck_backend_claude.structured_output import hold_against
 
 
 class TurnFailedError(Exception):
@@ -99,6 +101,7 @@ class Turn:
         *,
         session_id: str,
         max_turns: int | None = None,
+        schema: JsonSchema | None = None,
         report: Callable[[TurnEvent], None] = lambda _event: None,
     ) -> None:
         self.message = message
@@ -106,6 +109,7 @@ class Turn:
         self.answers: list[ModelAnswer] = []
         self.ended: ExecutionResult | None = None
         self._max_turns = max_turns
+        self._schema = schema
         self._report = report
         self._finished_calls: list[CalledTool] = []
         self._fatal: TurnFailedError | None = None
@@ -162,13 +166,20 @@ class Turn:
         return call
 
     def call_ends(
-        self, call: CalledTool, text: str, *, is_error: bool, ends_run: bool = False
+        self, call: CalledTool, text: str, *, is_error: bool, ends_run: str | None = None
     ) -> None:
-        """A tool call came to its end, with the text that the model gets."""
+        """A tool call came to its end, with the text that the model gets.
+
+        Args:
+            call: The call.
+            text: What the model gets.
+            is_error: Whether it failed.
+            ends_run: The reason, where its failure ends the run.
+        """
         call.result, call.is_error = text, is_error
         self._finished_calls.append(call)
         if ends_run and self._fatal is None:
-            self._fatal = TurnFailedError(outcomes.tool_failed(call.name), text)
+            self._fatal = TurnFailedError(ends_run, text)
         self._report(ToolEnd(call.call_id, call.name, text, is_error))
 
     # --------------------------------------------------------------------------------- the end
@@ -180,6 +191,8 @@ class Turn:
         if failure is None and self.answers and self.answers[-1].refused:
             failure = TurnFailedError(outcomes.REFUSED)
         result = self._result()
+        if failure is None and self._schema is not None:
+            result = hold_against(result, self._schema)
         if failure is not None:
             result = outcomes.failed(result, failure.reason, failure.detail or None)
         self.ended = result
