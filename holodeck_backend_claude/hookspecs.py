@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         AskModel,
         Embedder,
         ShowProgress,
+        StoredSessions,
         ToolAdapter,
     )
     from holodeck_backend_claude.registry import Registry
@@ -50,6 +51,7 @@ __all__ = [  # without the hooks themselves: a plugin that imports all of it has
     "BackendType",
     "ConfigClass",
     "ImportString",
+    "OpenSessions",
     "ToolContext",
     "ToolType",
     "hookimpl",
@@ -95,6 +97,10 @@ AdapterFactory: TypeAlias = "Callable[[Any, Any], ToolAdapter | Sequence[ToolAda
 """``adapter(config, instance)`` gives one ToolAdapter or several."""
 
 
+OpenSessions: TypeAlias = "Callable[[Agent], AbstractAsyncContextManager[StoredSessions] | None]"
+"""``sessions(agent)`` opens the conversations that an agent has stored."""
+
+
 @dataclass(frozen=True)
 class BackendType:
     """A way to run agents.
@@ -108,6 +114,8 @@ class BackendType:
         settings: The pydantic model of that block.
         replaces: True to take the name or the providers over from a built-in backend: one of a
             default plugin or of this distribution.
+        sessions: ``sessions(agent)``: an async context manager around the conversations that the
+            agent has stored, or None where it stores none; None where the backend stores none.
     """
 
     name: str
@@ -116,6 +124,7 @@ class BackendType:
     settings_key: str | None = None
     settings: type[BaseModel] | ImportString | None = None
     replaces: bool = False
+    sessions: OpenSessions | ImportString | None = None
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,14 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holodeck_backend_claude.selector import BackendSelector
+from holodeck_backend_claude.selector import BackendSelector, stored_sessions
 
 if TYPE_CHECKING:
     from holodeck_backend_claude.config import Agent, AgentFile, PluginsConfig
     from holodeck_backend_claude.contract import AgentBackend, ShowProgress
     from holodeck_backend_claude.registry import Registry
+
+__all__ = ["open_agent", "read_agent_file", "stored_sessions"]
 
 _log = logging.getLogger(__name__)
 

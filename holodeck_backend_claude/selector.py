@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any
 
 from holodeck_backend_claude.contract import AgentBackend, HoloDeckError, PluginError
@@ -12,7 +13,8 @@ from holodeck_backend_claude.registry import Absent, BackendChoice, Provided, Re
 
 if TYPE_CHECKING:
     from holodeck_backend_claude.config import Agent
-    from holodeck_backend_claude.hookspecs import BackendType
+    from holodeck_backend_claude.contract import StoredSessions
+    from holodeck_backend_claude.hookspecs import BackendType, OpenSessions
 
 
 class BackendSelector:
@@ -44,6 +46,26 @@ class BackendSelector:
         if tools:
             registry = registry.with_instances(tools)
         return _made(_chosen(agent_config, registry), agent_config, registry)
+
+
+def stored_sessions(
+    agent: Agent, registry: Registry
+) -> AbstractAsyncContextManager[StoredSessions] | None:
+    """The conversations that an agent has stored, to be opened; None where it stores none.
+
+    Args:
+        agent: The validated agent.
+        registry: What the plugins contributed.
+
+    Raises:
+        PluginError: The backend is missing, blocked or broken.
+        BackendSessionError: The store cannot be used.
+    """
+    provided = _chosen(agent, registry)
+    if provided.value.sessions is None:
+        return None
+    opening: OpenSessions = resolve(provided.value.sessions)
+    return opening(agent)
 
 
 def _chosen(agent: Agent, registry: Registry) -> Provided[BackendType]:

@@ -73,6 +73,8 @@ class TurnDisplay:
         self._has_text = False
         if result.is_error:
             self.error(failure_text(result))
+        for warning in result.warnings:
+            self._note(f"Warning: {warning}")
 
     def _answer(self, text: str) -> None:
         if not text:

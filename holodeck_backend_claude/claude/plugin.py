@@ -18,6 +18,7 @@ def holodeck_register_backend() -> BackendType:
         factory="holodeck_backend_claude.claude.backend:ClaudeBackend",
         settings_key=SETTINGS_KEY,
         settings="holodeck_backend_claude.claude.settings:ClaudeSettings",
+        sessions="holodeck_backend_claude.claude.transcripts.stored:stored_sessions",
     )
 
 

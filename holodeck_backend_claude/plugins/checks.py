@@ -97,6 +97,8 @@ def _check_backend(backend: BackendType) -> None:
         _check_tag(label, "a provider", provider)
     _check_loadable(label, "factory", backend.factory)
     _check_flag(label, backend.replaces)
+    if backend.sessions is not None:
+        _check_loadable(label, "sessions", backend.sessions)
     if (backend.settings_key is None) != (backend.settings is None):
         raise PluginError(f"{label}: give both settings_key and settings, or neither")
     if backend.settings_key is None:

@@ -18,6 +18,7 @@ from holodeck_backend_claude.cli.agents import (
     read_for_running,
     running,
 )
+from holodeck_backend_claude.cli.resuming import ChatBeginning, beginning
 from holodeck_backend_claude.contract import BackendSessionError
 
 if TYPE_CHECKING:
@@ -33,13 +34,28 @@ EXIT_TURN_FAILED = 1
 @AGENT_ARGUMENT
 @OFFLINE_OPTION
 @BACKEND_OPTION
+@click.option(
+    "--resume",
+    metavar="ID",
+    help="Go on with a stored conversation: its id, or 'last' for the one used last.",
+)
+@click.option("--fork", is_flag=True, help="With --resume: leave that conversation as it is.")
 @click.pass_context
-def command(context: click.Context, agent_file: Path, *, offline: bool, backend: str | None) -> int:
+def command(
+    context: click.Context,
+    agent_file: Path,
+    *,
+    offline: bool,
+    backend: str | None,
+    resume: str | None,
+    fork: bool,
+) -> int:
     """Talk with an agent in one live session.
 
     AGENT.YAML is a file, or a folder with an agent.yaml. Each line is a turn; Ctrl-C stops an
     answer, Ctrl-D or /exit ends the chat. Lines can also come from a pipe: the answers then go to
-    stdout and everything else to stderr.
+    stdout and everything else to stderr. Where the agent stores its conversations, the last line
+    says how to go on with this one.
 
     Exit codes: 0 the chat ended, 1 the session broke off, or a turn of a pipe failed,
     2 configuration or credentials.
@@ -49,16 +65,22 @@ def command(context: click.Context, agent_file: Path, *, offline: bool, backend:
 
     if sys.stdin is None:
         raise click.UsageError("stdin is closed; a chat reads its messages from it")
+    if fork and resume is None:
+        raise click.UsageError("--fork needs --resume: the conversation to begin with")
     agent, registry = read_for_running(context, agent_file, backend=backend)
+    begin = beginning(agent, registry, resume=resume, fork=fork)
     display = TurnDisplay(sys.stdout, sys.stderr)
     with (
         _ended_by_signals(),
-        LiveSession(lambda: _session(agent, registry, offline=offline)) as live,
+        LiveSession(lambda: _session(agent, registry, begin, offline=offline)) as live,
     ):
         if sys.stdin.isatty():
             name = on_one_line(f"{agent.name} ({agent.model.name})")
             click.secho(f"{name}. {_HELP}", dim=True, err=True)
-        return _converse(live, display)
+        try:
+            return _converse(live, display, begin)
+        finally:
+            begin.tell_how_to_go_on(agent_file)
 
 
 _HELP = "Ctrl-C stops an answer, Ctrl-D or /exit ends the chat."
@@ -66,17 +88,17 @@ _HELP = "Ctrl-C stops an answer, Ctrl-D or /exit ends the chat."
 
 @asynccontextmanager
 async def _session(
-    agent: Agent, registry: Registry, *, offline: bool
+    agent: Agent, registry: Registry, begin: ChatBeginning, *, offline: bool
 ) -> AsyncIterator[AgentSession]:
     async with running(agent, registry, offline=offline) as backend:
-        session = await backend.create_session()
+        session = await begin.session(backend)
         try:
             yield session
         finally:
             await session.close()
 
 
-def _converse(live: LiveSession, display: TurnDisplay) -> int:
+def _converse(live: LiveSession, display: TurnDisplay, begin: ChatBeginning) -> int:
     from holodeck_backend_claude.chat import Interrupts, TurnStoppedError, read_messages
 
     failed = False
@@ -84,7 +106,9 @@ def _converse(live: LiveSession, display: TurnDisplay) -> int:
         for message in read_messages(interrupts):
             try:
                 with redirect_stdout(sys.stderr):  # what a tool prints is no part of an answer
-                    failed |= live.send(message, display.show).is_error
+                    result = live.send(message, display.show)
+                begin.session_id = result.session_id or begin.session_id
+                failed |= result.is_error
             except TurnStoppedError:
                 display.stopped()
             except BackendSessionError as error:
