@@ -15,6 +15,7 @@ from pydantic.fields import FieldInfo
 from holodeck_backend_claude.claude.settings import (
     ClaudeSettings,
     ExtendedThinking,
+    SessionSettings,
     SubagentConfig,
 )
 from holodeck_backend_claude.config import (
@@ -47,6 +48,7 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "`claude`": ClaudeSettings,
     "`claude.extended_thinking`": ExtendedThinking,
     "`claude.agents.<name>`": SubagentConfig,
+    "`claude.sessions`": SessionSettings,
     "`semantic_kernel`": SKSettings,
 }
 SUMMED_UP = {"see there", "off", "empty"}
