@@ -229,6 +229,17 @@ async def test_what_a_store_that_is_away_does_not_take_is_told_and_taken_later(
         assert f'"{word}"' in said(api.requests[-1])
 
 
+async def test_a_session_that_begins_while_the_backend_ends_leaves_nothing(
+    lab: Lab, settings: dict[str, Any]
+) -> None:
+    backend = await lab.backend(await lab.api([]), settings=settings)
+    beginning = asyncio.create_task(backend.create_session())
+    await asyncio.sleep(0)
+    await backend.teardown()
+    with pytest.raises(BackendSessionError):
+        await beginning
+
+
 # ------------------------------------------------------------------------- several programs
 
 

@@ -56,6 +56,11 @@ class Beginning:
         if self.resumes is not None and self.transcripts:
             write_transcripts(config, working_directory, self.resumes, self.transcripts)
 
+    async def give_up(self) -> None:
+        """Where no process begins it after all."""
+        if self.recording is not None:
+            await self.recording.close()
+
     async def again(self, config: Path) -> Beginning:
         """The same conversation for another process, after the first one ended on its own.
 

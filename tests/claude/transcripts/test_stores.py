@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import multiprocessing
 import os
+import signal
 import sqlite3
 import stat
 from collections.abc import AsyncIterator, Callable
@@ -298,6 +299,28 @@ async def test_a_conversation_that_another_took_while_the_connection_was_lost_is
     await other.append(KEY, [entry(3)])
     assert await other.load(KEY) == [entry(3)]
     await asyncio.gather(store.close(), other.close())
+
+
+async def test_a_server_that_hangs_is_given_up_and_what_it_did_is_not_done_twice(
+    postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from holodeck_backend_claude.claude.transcripts import postgres as module
+
+    store = PostgresStore(postgres.new_schema())
+    await store.append(KEY, [entry(1)])
+    assert store._connection is not None
+    server_side = store._connection.info.backend_pid
+    os.kill(server_side, signal.SIGSTOP)
+    try:
+        with monkeypatch.context() as patched:
+            patched.setattr(module, "OPERATION_SECONDS", 0.2)
+            with pytest.raises(StoreError, match=r"no answer within 0\.2 s"):
+                await store.append(KEY, [{"type": "mode"}], batch="b1")
+    finally:
+        os.kill(server_side, signal.SIGCONT)
+    await store.append(KEY, [{"type": "mode"}], batch="b1")
+    assert await store.load(KEY) == [entry(1), {"type": "mode"}]
+    await store.close()
 
 
 async def test_a_server_that_is_down_is_named_without_the_password(
