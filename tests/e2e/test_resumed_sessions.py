@@ -23,6 +23,7 @@ from holodeck_backend_claude.contract import (
     StoredSession,
 )
 from holodeck_backend_claude.testing import (
+    Answer,
     ModelRequest,
     ScriptedMessagesAPI,
     call_tool,
@@ -114,6 +115,33 @@ async def test_tool_calls_are_part_of_what_is_resumed(lab: Lab) -> None:
     await (await backend.create_session(resume=session.session_id)).send("Again?")
     assert "the tool's finding" in said(api.requests[-1])
     assert len(probe.calls) == 1
+
+
+async def test_the_work_of_a_subagent_is_stored_and_in_the_private_folder_of_a_resumed_session(
+    lab: Lab,
+) -> None:
+    finder = {"finder": {"description": "Finds things", "prompt": "You find things."}}
+    to_finder = {"description": "find it", "prompt": "find x", "subagent_type": "finder"}
+
+    def answer(request: ModelRequest) -> Answer:
+        if "You find things." in request.system:
+            return say("the subagent's words")
+        return say("ok") if request.tool_results else call_tool("Agent", to_finder)
+
+    api = await lab.api(answer)
+    backend = await lab.backend(api, settings={**SQLITE, "agents": finder})
+    session = await backend.create_session()
+    await session.send("Where is x?")
+    await session.close()
+    resumed = await backend.create_session(resume=session.session_id)
+    assert (await resumed.send("Sure?")).response == "ok"
+    assert "the subagent's words" in said(api.requests[-1])
+    client = resumed._client
+    assert client is not None
+    assert client.folder is not None
+    of_subagents = list(client.folder.configuration.rglob("subagents/*.jsonl"))
+    assert len(of_subagents) == 2  # that of the turn before, and that of this one
+    assert all("the subagent's words" in path.read_text() for path in of_subagents)
 
 
 @pytest.mark.parametrize("wrong", [UNKNOWN, "no-id", "../../etc/passwd", ""])
