@@ -30,6 +30,7 @@ if TYPE_CHECKING:  # for type checkers and editors, the same names as in the tab
         ExecutionResult,
         HoloDeckError,
         ImageContent,
+        InputFile,
         PluginError,
         ResourceContent,
         Retrying,
@@ -52,6 +53,7 @@ if TYPE_CHECKING:  # for type checkers and editors, the same names as in the tab
         ToolType,
         hookimpl,
     )
+    from holodeck_backend_claude.input_files import InputFileError
     from holodeck_backend_claude.opening import open_agent
     from holodeck_backend_claude.plugins import load_plugins
     from holodeck_backend_claude.retrieval.results import SearchResult
@@ -82,6 +84,7 @@ _NAMES = {
         "ExecutionResult",
         "HoloDeckError",
         "ImageContent",
+        "InputFile",
         "PluginError",
         "ResourceContent",
         "Retrying",
@@ -98,6 +101,7 @@ _NAMES = {
         "TurnEvent",
     ),
     "hookspecs": ("AdapterOverride", "BackendType", "ToolContext", "ToolType", "hookimpl"),
+    "input_files": ("InputFileError",),
     "opening": ("open_agent",),
     "plugins": ("load_plugins",),
     "retrieval.results": ("SearchResult",),
@@ -126,6 +130,8 @@ __all__ = [
     "HierarchicalDocToolAdapter",
     "HoloDeckError",
     "ImageContent",
+    "InputFile",
+    "InputFileError",
     "PluginError",
     "ResourceContent",
     "Retrying",

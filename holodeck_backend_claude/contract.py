@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ class ExecutionResult:
         session_id: The id of the conversation.
         thinking: The model's thinking, where it was asked for.
         duration_ms: Wall time of the turn in milliseconds.
-        permission_denials: ``{"name", "arguments", "call_id"}`` per refused tool call.
+        permission_denials: ``{"name", "arguments", "call_id", "reason"}`` per refused tool call.
         model: The model that answered, as the provider names it.
         error_detail: What the provider, tool or process said about the error, secrets masked.
         warnings: What else is to be known about the turn, such as that it could not be stored.
@@ -167,6 +168,51 @@ class TurnEnd:
 TurnEvent: TypeAlias = TextDelta | ThinkingDelta | ToolStart | ToolEnd | Retrying | TurnEnd
 
 
+# ---------------------------------------------------------------------------------- permissions
+
+
+@dataclass(frozen=True)
+class PermissionRequest:
+    """A tool call that somebody has to agree to.
+
+    Attributes:
+        name: The tool, as results call it.
+        arguments: What the model gave it.
+        reason: Why it is asked, e.g. ``it runs a command line``.
+    """
+
+    name: str
+    arguments: Mapping[str, Any]
+    reason: str
+
+
+AskPermission: TypeAlias = Callable[[PermissionRequest], Awaitable[bool]]
+"""``await ask_permission(request)``: True lets the call run. It is asked for one call at a time."""
+
+
+# ---------------------------------------------------------------------------------- input files
+
+
+@dataclass(frozen=True)
+class InputFile:
+    """A file that goes along with a message.
+
+    Attributes:
+        name: What the model is told it is called.
+        media_type: ``image/png``, ``image/jpeg``, ``image/gif``, ``image/webp``,
+            ``application/pdf`` or ``text/plain``; its content has to agree.
+        data: What is in it; text as UTF-8.
+    """
+
+    name: str
+    media_type: str
+    data: bytes = field(repr=False)
+
+
+FileInput: TypeAlias = "str | PathLike[str] | InputFile"
+"""The path of a file, or a file that was read before."""
+
+
 # ------------------------------------------------------------------------- sessions and backends
 
 
@@ -179,24 +225,32 @@ class AgentSession(Protocol):
     limit is a result, not an exception.
     """
 
-    async def send(self, message: str) -> ExecutionResult:
+    async def send(self, message: str, *, files: Sequence[FileInput] = ()) -> ExecutionResult:
         """Run one turn and return its result.
+
+        Args:
+            message: What the user says.
+            files: Images, PDFs and texts that go along with it.
 
         Raises:
             BackendSessionError: The turn failed, or the session is closed.
             BackendTimeoutError: The turn exceeded its time.
+            InputFileError: A file is missing, or of a kind or size that the model does not take.
         """
         ...
 
-    def send_streaming(self, message: str) -> AsyncIterator[str]:
+    def send_streaming(
+        self, message: str, *, files: Sequence[FileInput] = ()
+    ) -> AsyncIterator[str]:
         """Run one turn, yielding text deltas as the model writes them, each piece once."""
         ...
 
-    def stream(self, message: str) -> AsyncIterator[TurnEvent]:
+    def stream(self, message: str, *, files: Sequence[FileInput] = ()) -> AsyncIterator[TurnEvent]:
         """Run one turn, yielding typed events.
 
         The last one is always :class:`TurnEnd`, with ``is_error`` where the turn failed: this
-        method raises only where no turn could begin, because the session is closed.
+        method raises only where no turn could begin, because the session is closed or a file
+        cannot be sent.
         """
         ...
 
@@ -218,20 +272,26 @@ class AgentBackend(Protocol):
         ...
 
     async def invoke_once(
-        self, message: str, context: list[dict[str, Any]] | None = None
+        self,
+        message: str,
+        context: list[dict[str, Any]] | None = None,
+        *,
+        files: Sequence[FileInput] = (),
     ) -> ExecutionResult:
         """Run one message in a fresh conversation; may run many times at once.
 
         Args:
             message: What the user says.
             context: Earlier turns as ``{"role": "user" | "assistant", "content": str}``.
+            files: Images, PDFs and texts that go along with the message.
 
         Returns:
             The result; failures come back as ``is_error`` with an ``error_reason``.
 
         Raises:
             BackendSessionError: The backend is not initialized, or torn down.
-            ValueError: ``context`` is not a list of such turns (``earlier_turns.check_context``).
+            ValueError: ``context`` is not a list of such turns (``earlier_turns.check_context``),
+                or a file cannot be sent (``input_files.InputFileError``).
         """
         ...
 

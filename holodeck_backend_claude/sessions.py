@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Self
 
 from holodeck_backend_claude.contract import (
     BackendSessionError,
     ExecutionResult,
+    FileInput,
     TextDelta,
     TurnEnd,
     TurnEvent,
 )
+from holodeck_backend_claude.input_files import check_takes_files
 from holodeck_backend_claude.outcomes import check_turn
 
 
@@ -29,6 +31,10 @@ class StreamedSession(ABC):
     def stream(self, message: str) -> AsyncIterator[TurnEvent]:
         """Run one turn, yielding typed events; the last one is a :class:`TurnEnd`.
 
+        A session that takes files has the keyword ``files: Sequence[FileInput] = ()`` here, too;
+        it is left out where there are none. :func:`~holodeck_backend_claude.input_files.read_files`
+        reads them.
+
         Written as an async generator it is closed when its reader leaves early, which is to stop
         the turn.
         """
@@ -37,21 +43,24 @@ class StreamedSession(ABC):
     async def close(self) -> None:
         """End the conversation and release what it holds; may be called twice."""
 
-    async def run_turn(self, message: str) -> ExecutionResult:
+    async def run_turn(self, message: str, *, files: Sequence[FileInput] = ()) -> ExecutionResult:
         """Run one turn and return its result, a failed one too.
 
         Raises:
             BackendSessionError: No turn could begin, or it ended without a result.
+            InputFileError: A file cannot be sent, or the session takes none.
         """
-        return await read_turn(self.stream(message))
+        return await read_turn(self._events(message, files))
 
-    async def send(self, message: str) -> ExecutionResult:
+    async def send(self, message: str, *, files: Sequence[FileInput] = ()) -> ExecutionResult:
         """Run one turn and return its result; see the contract."""
-        return check_turn(await self.run_turn(message))
+        return check_turn(await self.run_turn(message, files=files))
 
-    async def send_streaming(self, message: str) -> AsyncGenerator[str, None]:
+    async def send_streaming(
+        self, message: str, *, files: Sequence[FileInput] = ()
+    ) -> AsyncGenerator[str, None]:
         """Run one turn, yielding text deltas; see the contract."""
-        events = self.stream(message)
+        events = self._events(message, files)
         async with _closing(events):
             async for event in events:
                 match event:
@@ -61,6 +70,13 @@ class StreamedSession(ABC):
                         check_turn(result)
                         return
         raise _no_result()
+
+    def _events(self, message: str, files: Sequence[FileInput]) -> AsyncIterator[TurnEvent]:
+        if not files:
+            return self.stream(message)
+        stream: Callable[..., AsyncIterator[TurnEvent]] = self.stream
+        check_takes_files(stream, "this session")
+        return stream(message, files=files)
 
 
 async def read_turn(

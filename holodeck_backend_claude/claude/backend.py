@@ -20,14 +20,18 @@ from holodeck_backend_claude.claude.subagents import subagent_definitions
 from holodeck_backend_claude.claude.transcripts.beginning import Beginning
 from holodeck_backend_claude.claude.transcripts.opening import begin
 from holodeck_backend_claude.claude.transcripts.stored import check_store
+from holodeck_backend_claude.concurrency import in_thread
 from holodeck_backend_claude.contract import (
     BackendError,
     BackendInitError,
     BackendSessionError,
     ConfigError,
     ExecutionResult,
+    FileInput,
+    InputFile,
 )
 from holodeck_backend_claude.earlier_turns import with_context
+from holodeck_backend_claude.input_files import read_files
 from holodeck_backend_claude.tools.open_tools import ASK_PROMPT, OpenTools
 
 if TYPE_CHECKING:
@@ -61,7 +65,11 @@ class ClaudeBackend:
                 await self._start()
 
     async def invoke_once(
-        self, message: str, context: list[dict[str, Any]] | None = None
+        self,
+        message: str,
+        context: list[dict[str, Any]] | None = None,
+        *,
+        files: Sequence[FileInput] = (),
     ) -> ExecutionResult:
         """Run one message in a process of its own; see the contract.
 
@@ -69,12 +77,13 @@ class ClaudeBackend:
 
         Raises:
             BackendSessionError: The backend is not initialized, or torn down.
-            ValueError: ``context`` is not a list of such turns.
+            ValueError: ``context`` is not a list of such turns, or a file cannot be sent.
         """
         self._require_running()
+        ready = await in_thread(read_files, files) if files else ()
         whole = with_context(message, context)
         session = self._session(self._profile)
-        return await self._run_alone(session, whole)
+        return await self._run_alone(session, whole, ready)
 
     async def create_session(
         self, *, resume: str | None = None, fork: bool = False
@@ -153,10 +162,12 @@ class ClaudeBackend:
         self._sessions.add(session)
         return session
 
-    async def _run_alone(self, session: ClaudeSession, message: str) -> ExecutionResult:
+    async def _run_alone(
+        self, session: ClaudeSession, message: str, files: Sequence[InputFile] = ()
+    ) -> ExecutionResult:
         try:
             await session.open()
-            return await session.run_turn(message)
+            return await session.run_turn(message, files=files)
         except BackendError as error:
             return error.result or outcomes.never_ran(outcomes.CRASHED, str(error))
         finally:

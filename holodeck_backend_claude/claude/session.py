@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -23,7 +23,14 @@ from holodeck_backend_claude.claude.turns.request import Request
 from holodeck_backend_claude.claude.turns.running_calls import RunningCalls
 from holodeck_backend_claude.claude.turns.turn import Turn, is_of_turn
 from holodeck_backend_claude.claude.turns.usage import NOTHING
-from holodeck_backend_claude.contract import BackendSessionError, ExecutionResult, TurnEvent
+from holodeck_backend_claude.concurrency import in_thread
+from holodeck_backend_claude.contract import (
+    BackendSessionError,
+    ExecutionResult,
+    FileInput,
+    TurnEvent,
+)
+from holodeck_backend_claude.input_files import read_files
 from holodeck_backend_claude.sessions import StreamedSession
 
 if TYPE_CHECKING:
@@ -99,10 +106,14 @@ class ClaudeSession(StreamedSession):
 
     # ---------------------------------------------------------------------- for the caller
 
-    async def stream(self, message: str) -> AsyncGenerator[TurnEvent, None]:
+    async def stream(
+        self, message: str, *, files: Sequence[FileInput] = ()
+    ) -> AsyncGenerator[TurnEvent, None]:
         """Run one turn, yielding typed events; see the contract."""
         self._check_can_take(message)
-        request = Request(message)
+        ready = await in_thread(read_files, files) if files else ()
+        self._check_can_take(message)  # it may have been closed meanwhile
+        request = Request(message, ready)
         self._requests.append(request)
         self._inbox.put_nowait(request)
         try:
@@ -219,7 +230,7 @@ class ClaudeSession(StreamedSession):
         client = self._running_client()
         async with request.limited(self._turn_seconds):
             request.sent = True
-            await client.send(request.message)
+            await client.send(request.message, request.files)
             async for message in client.receive():
                 request.begun |= is_of_turn(message)
                 for event in turn.feed(message):

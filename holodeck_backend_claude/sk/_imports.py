@@ -34,6 +34,7 @@ with warnings.catch_warnings():
         ChatMessageContent,
         FunctionCallContent,
         FunctionResultContent,
+        ImageContent,
         StreamingChatMessageContent,
         TextContent,
     )
@@ -77,6 +78,7 @@ __all__ = [
     "FunctionInvocationContext",
     "FunctionResult",
     "FunctionResultContent",
+    "ImageContent",
     "Kernel",
     "KernelArguments",
     "KernelFunction",

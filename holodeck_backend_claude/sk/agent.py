@@ -116,7 +116,7 @@ class KernelAgent:
         service = self._service.for_turn(turn, max_retries=self._max_retries)
         kernel = TurnKernel(turn, service=service, plugin=self._plugin)
         answers = self._agent.invoke_stream(
-            user_message(turn.message), thread=conversation.thread, kernel=kernel
+            user_message(turn.message, turn.files), thread=conversation.thread, kernel=kernel
         )
         async with aclosing(cast("AsyncGenerator[object, None]", answers)):
             async for _ in answers:

@@ -15,6 +15,7 @@ from holodeck_backend_claude.contract import (
     BackendSessionError,
     ConfigError,
     ExecutionResult,
+    FileInput,
 )
 from holodeck_backend_claude.earlier_turns import EarlierTurn, check_context
 from holodeck_backend_claude.sk.plugin import NAME, SETTINGS_KEY
@@ -57,7 +58,11 @@ class SKBackend:
                 await self._start()
 
     async def invoke_once(
-        self, message: str, context: list[dict[str, Any]] | None = None
+        self,
+        message: str,
+        context: list[dict[str, Any]] | None = None,
+        *,
+        files: Sequence[FileInput] = (),
     ) -> ExecutionResult:
         """Run one message in a conversation of its own; see the contract.
 
@@ -65,11 +70,11 @@ class SKBackend:
 
         Raises:
             BackendSessionError: The backend is not initialized, or torn down.
-            ValueError: ``context`` is not a list of such turns.
+            ValueError: ``context`` is not a list of such turns, or a file cannot be sent.
         """
         session = self._session(self._running_agent(), check_context(context))
         try:
-            return await session.run_turn(message)
+            return await session.run_turn(message, files=files)
         finally:
             await session.close()
 

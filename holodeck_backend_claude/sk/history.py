@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+from holodeck_backend_claude.contract import InputFile
 from holodeck_backend_claude.earlier_turns import EarlierTurn
 from holodeck_backend_claude.encodable import encodable
 from holodeck_backend_claude.sk._imports import (
@@ -15,6 +16,7 @@ from holodeck_backend_claude.sk._imports import (
     FunctionResultContent,
     TextContent,
 )
+from holodeck_backend_claude.sk.files import file_item
 from holodeck_backend_claude.sk.turn import CalledTool, ModelAnswer, Turn
 
 INTERRUPTED = "The call was interrupted before it returned; whether it had an effect is not known."
@@ -30,9 +32,10 @@ class Conversation:
         self.thread = ChatHistoryAgentThread(self.history, thread_id=session_id)
 
 
-def user_message(text: str) -> ChatMessageContent:
-    """What the user says, also where it is empty."""
-    return _message(AuthorRole.USER, text)
+def user_message(text: str, files: Sequence[InputFile] = ()) -> ChatMessageContent:
+    """What the user says, also where it is empty, after the files that go along with it."""
+    said = [TextContent(text=encodable(text))] if text or not files else []
+    return ChatMessageContent(role=AuthorRole.USER, items=[*map(file_item, files), *said])
 
 
 def turn_messages(turn: Turn) -> list[ChatMessageContent]:
@@ -43,7 +46,7 @@ def turn_messages(turn: Turn) -> list[ChatMessageContent]:
     has a result. A turn of which nothing came is forgotten, so that it can be sent again.
     """
     answers = [message for answer in turn.answers for message in _answer_messages(answer)]
-    return [user_message(turn.message), *answers] if answers else []
+    return [user_message(turn.message, turn.files), *answers] if answers else []
 
 
 def _answer_messages(answer: ModelAnswer) -> list[ChatMessageContent]:

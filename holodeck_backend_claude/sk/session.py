@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import TYPE_CHECKING
 
 from holodeck_backend_claude import outcomes
+from holodeck_backend_claude.concurrency import in_thread
 from holodeck_backend_claude.concurrency.tasks import end_task, wait_out
-from holodeck_backend_claude.contract import BackendSessionError, TurnEvent
+from holodeck_backend_claude.contract import BackendSessionError, FileInput, TurnEvent
 from holodeck_backend_claude.sessions import StreamedSession, TurnEvents
+from holodeck_backend_claude.sk.files import read_taken
 from holodeck_backend_claude.sk.turn import Turn, TurnFailedError
 
 if TYPE_CHECKING:
@@ -52,8 +54,11 @@ class SKSession(StreamedSession):
         self._running: set[asyncio.Task[None]] = set()
         self._closed = False
 
-    async def stream(self, message: str) -> AsyncGenerator[TurnEvent, None]:
+    async def stream(
+        self, message: str, *, files: Sequence[FileInput] = ()
+    ) -> AsyncGenerator[TurnEvent, None]:
         """Run one turn, yielding typed events; see the contract."""
+        ready = await in_thread(read_taken, files) if files else ()
         if self._closed:
             raise BackendSessionError(
                 "the session is closed; begin another with backend.create_session()"
@@ -61,6 +66,7 @@ class SKSession(StreamedSession):
         events = TurnEvents()
         turn = Turn(
             message,
+            files=ready,
             session_id=self.session_id,
             max_turns=self._max_turns,
             schema=self._agent.response_schema,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
@@ -11,6 +11,7 @@ from uuid import uuid4
 from holodeck_backend_claude import outcomes
 from holodeck_backend_claude.contract import (
     ExecutionResult,
+    InputFile,
     JsonSchema,
     Retrying,
     TextDelta,
@@ -90,6 +91,7 @@ class Turn:
 
     Attributes:
         message: What the user said.
+        files: What went along with it.
         session_id: The conversation.
         answers: The answers of the model, in their order.
         ended: The result, once there is one.
@@ -100,11 +102,13 @@ class Turn:
         message: str,
         *,
         session_id: str,
+        files: Sequence[InputFile] = (),
         max_turns: int | None = None,
         schema: JsonSchema | None = None,
         report: Callable[[TurnEvent], None] = lambda _event: None,
     ) -> None:
         self.message = message
+        self.files = files
         self.session_id = session_id
         self.answers: list[ModelAnswer] = []
         self.ended: ExecutionResult | None = None

@@ -211,3 +211,39 @@ def test_a_reader_that_leaves_is_no_traceback(agent_file: Path, program: Program
     _out, err = process.communicate()
     assert b"Traceback" not in err
     assert process.returncode == 1
+
+
+@pytest.mark.usefixtures("installed")
+class TestAFile:
+    def test_goes_along_with_the_question(
+        self, agent_file: Path, site: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        plugin = site / "echo_plugin.py"
+        head = "self, message: str, context: list[dict[str, Any]] | None = None"
+        told = "        message += str([(file.name, file.media_type) for file in files])\n"
+        before, after = plugin.read_text().split(f"{head}\n    ) -> ExecutionResult:\n")
+        plugin.write_text(f"{before}{head}, *, files=()\n    ) -> ExecutionResult:\n{told}{after}")
+        for name in ("a.txt", "b.txt"):
+            (agent_file.parent / name).write_text("words")
+        files = [word for name in ("a.txt", "b.txt") for word in ("--file", name)]
+        paths = [str(agent_file.parent / w) if w.endswith(".txt") else w for w in files]
+        assert main(["run", str(agent_file), "hello", *paths]) == 0
+        sent = [("a.txt", "text/plain"), ("b.txt", "text/plain")]
+        assert capsys.readouterr().out == f"echo: hello{sent}\n"
+
+    def test_that_is_not_there_is_named_before_anything_runs(
+        self, agent_file: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        missing = agent_file.parent / "nothing.png"
+        assert main(["run", str(agent_file), "hello", "--file", str(missing)]) == 2
+        assert f"there is no file {missing}" in capsys.readouterr().err
+        assert not (agent_file.parent / "diary.txt").exists()
+
+    def test_is_refused_by_a_backend_that_takes_none(
+        self, agent_file: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        file = agent_file.parent / "notes.txt"
+        file.write_text("words")
+        assert main(["run", str(agent_file), "hello", "--file", str(file)]) == 2
+        assert "the agent's backend takes no files" in capsys.readouterr().err
+        assert diary(agent_file) == ["initialize", "teardown"]

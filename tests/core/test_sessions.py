@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 
 import pytest
 
@@ -13,11 +13,14 @@ from holodeck_backend_claude.contract import (
     BackendSessionError,
     BackendTimeoutError,
     ExecutionResult,
+    FileInput,
+    InputFile,
     TextDelta,
     ThinkingDelta,
     TurnEnd,
     TurnEvent,
 )
+from holodeck_backend_claude.input_files import InputFileError
 from holodeck_backend_claude.sessions import TurnEvents, read_turn
 
 
@@ -61,7 +64,8 @@ async def in_pieces(session: StreamedSession, message: str) -> list[str]:
 async def test_it_is_a_session_of_the_contract_and_sends_in_every_way() -> None:
     result = ExecutionResult("Hello, world")
     session = Session(result)
-    assert isinstance(session, AgentSession)
+    any_session: object = session  # its stream takes no files, as one of an older plugin
+    assert isinstance(any_session, AgentSession)
     assert await session.send("Hello") is result
     assert await session.run_turn("Hello") is result
     assert await in_pieces(session, "Hello") == ["Hello, ", "world"]
@@ -148,3 +152,27 @@ def test_a_session_has_to_stream_and_to_close() -> None:
 
     with pytest.raises(TypeError, match="stream"):
         Half()  # type: ignore[abstract]
+
+
+async def test_a_session_written_before_there_were_files_works_and_takes_none() -> None:
+    session = Session(ExecutionResult("Hello, world"))
+    assert await session.send("Hello", files=[]) is session.result
+    file = InputFile("a.txt", "text/plain", b"a")
+    for turn in (session.send("a", files=[file]), session.run_turn("a", files=[file])):
+        with pytest.raises(InputFileError, match="this session takes no files"):
+            await turn
+
+
+async def test_every_way_to_send_hands_the_files_on() -> None:
+    class Taking(Session):
+        def stream(
+            self, message: str, *, files: Sequence[FileInput] = ()
+        ) -> AsyncIterator[TurnEvent]:
+            self.files = files
+            return super().stream(message)
+
+    session = Taking(ExecutionResult("Hello, world"))
+    await session.send("Hello", files=["a.txt"])
+    assert session.files == ["a.txt"]
+    assert [text async for text in session.send_streaming("Hello", files=["b.txt"])]
+    assert session.files == ["b.txt"]

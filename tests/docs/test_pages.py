@@ -21,7 +21,7 @@ HANDBOOK = DOCS / "examples" / "handbook"
 README = ROOT / "README.md"
 PAGES = [README, *sorted(DOCS.rglob("*.md"))]
 WITH_COMMANDS = [README, DOCS / "tutorial" / "first-agent.md"]
-WITH_PYTHON = [README, DOCS / "reference" / "python.md"]
+WITH_PYTHON = [README, DOCS / "reference" / "python.md", DOCS / "how-to" / "files.md"]
 
 
 def blocks(page: Path, language: str) -> list[tuple[str, str]]:

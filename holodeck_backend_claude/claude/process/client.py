@@ -9,10 +9,11 @@ import asyncio
 import contextlib
 import logging
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import TYPE_CHECKING
 
 from holodeck_backend_claude.claude._compat import bundled_cli, known_version, literal_prompt
+from holodeck_backend_claude.claude.content_blocks import as_prompt
 from holodeck_backend_claude.claude.options import Conversation, Launch, build_options
 from holodeck_backend_claude.claude.process.ending import has_last_work
 from holodeck_backend_claude.claude.process.environment import child_environment, kept_names
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from claude_agent_sdk import ClaudeSDKClient, Message
 
     from holodeck_backend_claude.config import Agent
+    from holodeck_backend_claude.contract import InputFile
 
 log = logging.getLogger(__name__)
 
@@ -128,9 +130,10 @@ class Client:
         """The process id of Claude Code, for logs and tests."""
         return self._folder.pid() if self._folder else None
 
-    async def send(self, message: str) -> None:
-        """Give the process a user message."""
-        await self._connected.query(literal_prompt(message))
+    async def send(self, message: str, files: Sequence[InputFile] = ()) -> None:
+        """Give the process a user message, with the files that go along with it."""
+        prompt = as_prompt(message, files) if files else literal_prompt(message)
+        await self._connected.query(prompt)
 
     def receive(self) -> AsyncIterator[Message]:
         """The SDK's messages up to and including the result of the turn."""

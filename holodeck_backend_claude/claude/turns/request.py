@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 
 from holodeck_backend_claude import outcomes
-from holodeck_backend_claude.contract import ExecutionResult, TurnEnd
+from holodeck_backend_claude.contract import ExecutionResult, InputFile, TurnEnd
 from holodeck_backend_claude.sessions import TurnEvents
 
 
@@ -16,6 +16,7 @@ class Request:
 
     Attributes:
         message: What the user says.
+        files: What goes along with it.
         events: Where whoever asked reads the turn.
         sent: Whether the process was given the message.
         begun: Whether the process has said anything about it: from then on it may have done
@@ -25,8 +26,9 @@ class Request:
         ended: Set once the result is among the events.
     """
 
-    def __init__(self, message: str) -> None:
+    def __init__(self, message: str, files: Sequence[InputFile] = ()) -> None:
         self.message = message
+        self.files = files
         self.events = TurnEvents()
         self.sent = False
         self.begun = False

@@ -20,7 +20,7 @@ from holodeck_backend_claude.cli.agents import (
 
 if TYPE_CHECKING:
     from holodeck_backend_claude.config import Agent
-    from holodeck_backend_claude.contract import ExecutionResult
+    from holodeck_backend_claude.contract import ExecutionResult, InputFile
     from holodeck_backend_claude.registry import Registry
 
 EXIT_RUN_FAILED = 1
@@ -29,15 +29,24 @@ EXIT_RUN_FAILED = 1
 @click.command("run")
 @AGENT_ARGUMENT
 @click.argument("question", nargs=-1)
+@click.option(
+    "--file",
+    "files",
+    multiple=True,
+    metavar="PATH",
+    type=click.Path(path_type=Path),
+    help="Send this image, PDF or text along; may be given several times.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the whole result as JSON.")
 @OFFLINE_OPTION
 @BACKEND_OPTION
 @click.pass_context
-def command(
+def command(  # noqa: PLR0913  # one for each option
     context: click.Context,
     agent_file: Path,
     question: tuple[str, ...],
     *,
+    files: tuple[Path, ...],
     as_json: bool,
     offline: bool,
     backend: str | None,
@@ -52,9 +61,10 @@ def command(
     from holodeck_backend_claude.cli.signals import run_to_end
 
     asked = _question(" ".join(question) if question else None)
+    sent = _read(files)
     agent, registry = read_for_running(context, agent_file, backend=backend)
     with redirect_stdout(sys.stderr):  # what a tool prints is no part of the answer
-        result = run_to_end(_run(agent, registry, asked, offline=offline))
+        result = run_to_end(_run(agent, registry, asked, sent, offline=offline))
     _show(result, as_json=as_json)
     return EXIT_RUN_FAILED if result.is_error else 0
 
@@ -70,11 +80,30 @@ def _question(argument: str | None) -> str:
     return text.strip()
 
 
+def _read(paths: tuple[Path, ...]) -> tuple[InputFile, ...]:
+    if not paths:
+        return ()
+    from holodeck_backend_claude.input_files import read_files
+
+    return read_files(paths)
+
+
 async def _run(
-    agent: Agent, registry: Registry, question: str, *, offline: bool
+    agent: Agent,
+    registry: Registry,
+    question: str,
+    files: tuple[InputFile, ...],
+    *,
+    offline: bool,
 ) -> ExecutionResult:
     async with running(agent, registry, offline=offline) as backend:
-        result = await backend.invoke_once(question)
+        if files:
+            from holodeck_backend_claude.input_files import check_takes_files
+
+            check_takes_files(backend.invoke_once, "the agent's backend")
+            result = await backend.invoke_once(question, files=files)
+        else:
+            result = await backend.invoke_once(question)
     # a client that does not know of the script works out what the tokens would have cost
     return replace(result, cost_usd=0.0) if offline else result
 
