@@ -96,10 +96,13 @@ class Given:
     Attributes:
         instances: Ready tool instances by tool name, used instead of opening the tool.
         progress: Told about long work of opening tools, from any thread.
+        warm_clients: How many conversations a backend is to be ready for without a start, where
+            the agent does not say it itself.
     """
 
     instances: Mapping[str, Any] = field(default_factory=dict)
     progress: ShowProgress = _show_nowhere
+    warm_clients: int = 0
 
 
 @dataclass
@@ -127,6 +130,10 @@ class Registry:
     def with_progress(self, progress: ShowProgress) -> Registry:
         """The same registry, with somebody to tell how far the opening of tools is."""
         return replace(self, given=replace(self.given, progress=progress))
+
+    def with_warm_clients(self, count: int) -> Registry:
+        """The same registry, for a run that asks for conversations one after the other."""
+        return replace(self, given=replace(self.given, warm_clients=count))
 
     def adapter_factory(self, tool_type: str, backend: str) -> AdapterFactory:
         """The adapter of a tool type on a backend: its override there, or the neutral one."""

@@ -11,6 +11,7 @@ from holodeck_backend_claude.calls import BoundTool
 from holodeck_backend_claude.claude.model_settings import check_model_settings
 from holodeck_backend_claude.claude.options import Conversation, Profile, settings_of
 from holodeck_backend_claude.claude.plugin import NAME
+from holodeck_backend_claude.claude.pool import WarmSessions
 from holodeck_backend_claude.claude.process.client import Client, find_program
 from holodeck_backend_claude.claude.process.environment import credential
 from holodeck_backend_claude.claude.server import Run
@@ -46,6 +47,9 @@ class ClaudeBackend:
     Args:
         agent: The validated agent.
         registry: Where its tool types come from, and whom to tell about progress.
+
+    Attributes:
+        warm: The sessions that are connected ahead.
     """
 
     def __init__(self, agent: Agent, registry: Registry) -> None:
@@ -55,6 +59,9 @@ class ClaudeBackend:
         )
         self._profile = Profile("")
         self._sessions: set[ClaudeSession] = set()
+        self.warm = WarmSessions(
+            lambda: self._session(self._profile), size=_warm_clients(agent, registry)
+        )
         self._starting = asyncio.Lock()
         self._state = "not initialized: call initialize() first"
 
@@ -82,8 +89,11 @@ class ClaudeBackend:
         self._require_running()
         ready = await in_thread(read_files, files) if files else ()
         whole = with_context(message, context)
-        session = self._session(self._profile)
-        return await self._run_alone(session, whole, ready)
+        try:
+            session = await self.warm.take()
+        except BackendSessionError as error:
+            return error.result or outcomes.never_ran(outcomes.CRASHED, str(error))
+        return await _run_alone(session, whole, ready)
 
     async def create_session(
         self, *, resume: str | None = None, fork: bool = False
@@ -97,6 +107,8 @@ class ClaudeBackend:
         """
         self._require_running()
         beginning = await begin(self._agent, resume=resume, fork=fork)
+        if beginning.recording is None:  # it is not stored, so any new one will do
+            return await self.warm.take()
         session = self._session(self._profile, beginning=beginning)
         await session.open()
         return session
@@ -104,7 +116,8 @@ class ClaudeBackend:
     async def teardown(self) -> None:
         """End every session, then close the tools; may be called twice."""
         self._state = "torn down"
-        await asyncio.gather(*(session.close() for session in tuple(self._sessions)))
+        closing = [session.close() for session in tuple(self._sessions)]
+        await asyncio.gather(self.warm.close(), *closing)
         await self._open_tools.close()
 
     # -------------------------------------------------------------------------------- within
@@ -133,12 +146,14 @@ class ClaudeBackend:
             await self._open_tools.close()
             raise
         self._state = ""
+        self.warm.fill()
 
     def _require_running(self) -> None:
         if self._state:
             raise BackendSessionError(f"the Claude backend is {self._state}")
 
     def _session(self, profile: Profile, *, beginning: Beginning | None = None) -> ClaudeSession:
+        self._require_running()
         begins = beginning or Beginning()
 
         async def connect(run: Run, before: Client | None) -> tuple[Client, Tools]:
@@ -162,22 +177,27 @@ class ClaudeBackend:
         self._sessions.add(session)
         return session
 
-    async def _run_alone(
-        self, session: ClaudeSession, message: str, files: Sequence[InputFile] = ()
-    ) -> ExecutionResult:
-        try:
-            await session.open()
-            return await session.run_turn(message, files=files)
-        except BackendError as error:
-            return error.result or outcomes.never_ran(outcomes.CRASHED, str(error))
-        finally:
-            await session.close()
-
     async def _ask(self, prompt: str) -> str:
         """The agent's model without tools, for a tool that needs it."""
-        self._require_running()
-        result = await self._run_alone(self._session(Profile(ASK_PROMPT)), prompt)
-        return outcomes.check_turn(result).response
+        session = self._session(Profile(ASK_PROMPT))
+        await session.open()
+        return outcomes.check_turn(await _run_alone(session, prompt)).response
+
+
+async def _run_alone(
+    session: ClaudeSession, message: str, files: Sequence[InputFile] = ()
+) -> ExecutionResult:
+    try:
+        return await session.run_turn(message, files=files)
+    except BackendError as error:
+        return error.result or outcomes.never_ran(outcomes.CRASHED, str(error))
+    finally:
+        await session.close()
+
+
+def _warm_clients(agent: Agent, registry: Registry) -> int:
+    said = settings_of(agent).warm_clients
+    return registry.given.warm_clients if said is None else said
 
 
 def _granted(

@@ -12,6 +12,7 @@ private folder.
 from __future__ import annotations
 
 import asyncio
+import contextvars
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
@@ -21,6 +22,7 @@ from holodeck_backend_claude import outcomes
 from holodeck_backend_claude.claude.process.client import Client
 from holodeck_backend_claude.claude.turns.request import Request
 from holodeck_backend_claude.claude.turns.running_calls import RunningCalls
+from holodeck_backend_claude.claude.turns.sender import context_for
 from holodeck_backend_claude.claude.turns.turn import Turn, is_of_turn
 from holodeck_backend_claude.claude.turns.usage import NOTHING
 from holodeck_backend_claude.concurrency import in_thread
@@ -75,7 +77,11 @@ class ClaudeSession(StreamedSession):
         self._on_close = on_close
         self._inbox: asyncio.Queue[Request | None] = asyncio.Queue()
         self._requests: deque[Request] = deque()  # those without a result, the running one first
-        self._calls = RunningCalls(session_id=lambda: self.session_id, stop_turn=self._stop_turn)
+        self._calls = RunningCalls(
+            session_id=lambda: self.session_id,
+            stop_turn=self._stop_turn,
+            context=self._context_for_call,
+        )
         self._owner: asyncio.Task[None] | None = None
         self._ended_by: str | None = None
         self._client: Client | None = None
@@ -84,6 +90,7 @@ class ClaudeSession(StreamedSession):
         self._usable = False  # whether there is a process that can take a turn
         self._idle = True  # whether it is between two turns
         self._spent = NOTHING
+        self._connected_in = contextvars.copy_context()
 
     async def open(self) -> None:
         """Start the process.
@@ -91,6 +98,7 @@ class ClaudeSession(StreamedSession):
         Raises:
             BackendSessionError: It did not start.
         """
+        self._connected_in = contextvars.copy_context()
         started = asyncio.get_running_loop().create_future()
         self._owner = asyncio.create_task(self._own(started), name="holodeck-claude-session")
         try:
@@ -103,6 +111,12 @@ class ClaudeSession(StreamedSession):
     def pid(self) -> int | None:
         """The process id of this session's Claude Code, while it runs."""
         return self._client.pid if self._client else None
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it is open and its process runs, so that it can answer without a start."""
+        client = self._client if self._usable and self._ended_by is None else None
+        return client is not None and client.is_running
 
     # ---------------------------------------------------------------------- for the caller
 
@@ -149,7 +163,9 @@ class ClaudeSession(StreamedSession):
             self._ended_by = "it is closed"
             self._inbox.put_nowait(None)
             self._stop_turn(outcomes.INTERRUPTED)
-        if self._owner is not None:
+        if self._owner is None:  # it was never opened
+            self._on_close(self)
+        else:
             if self._starting:
                 if self._client is not None:
                     self._client.kill()
@@ -158,9 +174,21 @@ class ClaudeSession(StreamedSession):
             # does not stop the owner from ending the process
             await asyncio.wait({self._owner})
 
+    def abandon(self) -> None:
+        """End the process from outside of the session's event loop, which runs no longer."""
+        self._ended_by = self._ended_by or "its event loop has ended"
+        if self._client is not None:
+            self._client.abandon()
+        self._on_close(self)
+
     def _stop_turn(self, reason: str, detail: str | None = None) -> None:
         if self._requests:
             self._requests[0].stop(reason, detail)
+
+    def _context_for_call(self) -> contextvars.Context:
+        if not self._requests:
+            return contextvars.copy_context()
+        return context_for(self._requests[0].context, self._connected_in)
 
     # ----------------------------------------------------------------------- in the owner task
 

@@ -130,6 +130,11 @@ class Client:
         """The process id of Claude Code, for logs and tests."""
         return self._folder.pid() if self._folder else None
 
+    @property
+    def is_running(self) -> bool:
+        """Whether the process runs."""
+        return self._folder is not None and self._folder.is_running()
+
     async def send(self, message: str, files: Sequence[InputFile] = ()) -> None:
         """Give the process a user message, with the files that go along with it."""
         prompt = as_prompt(message, files) if files else literal_prompt(message)
@@ -166,6 +171,13 @@ class Client:
         await self.stop(at_once=at_once)
         folder, self._folder = self._folder, None
         if folder is not None:
+            folder.remove()
+
+    def abandon(self) -> None:
+        """End the process and remove the folder, where the event loop runs no longer."""
+        folder, self._folder = self._folder, None
+        if folder is not None:
+            folder.kill()
             folder.remove()
 
     async def stop(self, *, at_once: bool = False) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from claude_agent_sdk import ClaudeAgentOptions
@@ -24,7 +24,7 @@ def has_last_work(options: ClaudeAgentOptions, folder: Path) -> bool:
         folder: Its private folder.
     """
     configuration = options.env.get(_CONFIGURATION)
-    servers = options.mcp_servers if isinstance(options.mcp_servers, dict) else {"": {}}
+    servers: Any = options.mcp_servers if isinstance(options.mcp_servers, dict) else {"": {}}
     return (
         _EXPORTS in options.env
         or options.session_store is not None

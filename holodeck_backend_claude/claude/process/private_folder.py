@@ -93,6 +93,20 @@ class PrivateFolder:
         """After its end: its id may soon be another one's."""
         self._pid_file.unlink(missing_ok=True)
 
+    def is_running(self) -> bool:
+        """Whether the process runs."""
+        pid = self.pid()
+        if pid is None:
+            return False
+        try:
+            if hasattr(os, "waitid"):  # not on every macOS; it also tells what nobody took note of
+                flags = os.WEXITED | os.WNOHANG | os.WNOWAIT
+                return os.waitid(os.P_PID, pid, flags) is None
+            os.kill(pid, 0)
+        except OSError:
+            return False
+        return True
+
     def kill(self) -> None:
         """End the whole process group at once; nothing happens if it is gone."""
         pid = self.pid()

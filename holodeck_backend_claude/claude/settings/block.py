@@ -27,6 +27,8 @@ class ClaudeSettings(BaseModel):
         fallback_model: Answers where the agent's own model is overloaded.
         agents: The subagents that the agent can hand a task to, by name.
         sessions: Where conversations are kept so that they can be resumed; None keeps none.
+        warm_clients: How many processes to keep connected for the conversations to come; None
+            leaves it to whoever runs the agent.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -39,3 +41,4 @@ class ClaudeSettings(BaseModel):
     fallback_model: NonBlank | None = None
     agents: dict[SubagentName, SubagentConfig] = Field(default_factory=dict)
     sessions: SessionSettings | None = None
+    warm_clients: int | None = Field(default=None, ge=0, le=32)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 from collections.abc import AsyncIterator, Sequence
 
 from holodeck_backend_claude import outcomes
@@ -24,6 +25,7 @@ class Request:
         stopped_by: The reason why the turn was ended from our side, if it was.
         detail: What is known about that reason.
         ended: Set once the result is among the events.
+        context: The context variables of whoever asked.
     """
 
     def __init__(self, message: str, files: Sequence[InputFile] = ()) -> None:
@@ -35,6 +37,7 @@ class Request:
         self.stopped_by: str | None = None
         self.detail: str | None = None
         self.ended = asyncio.Event()
+        self.context = contextvars.copy_context()
         self._limit: asyncio.Timeout | None = None
 
     @property

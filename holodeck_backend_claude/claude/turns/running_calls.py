@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from contextvars import Context, copy_context
 from typing import TYPE_CHECKING, Any
 
 from holodeck_backend_claude import outcomes
@@ -19,13 +20,19 @@ class RunningCalls:
     Args:
         session_id: Gives the id of the conversation.
         stop_turn: Called with reason and detail where a tool ends the run.
+        context: Gives the context that a call runs in.
     """
 
     def __init__(
-        self, *, session_id: Callable[[], str | None], stop_turn: Callable[[str, str], None]
+        self,
+        *,
+        session_id: Callable[[], str | None],
+        stop_turn: Callable[[str, str], None],
+        context: Callable[[], Context] = copy_context,
     ) -> None:
         self._session_id = session_id
         self._stop_turn = stop_turn
+        self._context = context
         self._tasks: set[asyncio.Task[ToolResult]] = set()
 
     async def run(
@@ -33,7 +40,8 @@ class RunningCalls:
     ) -> ToolResult:
         """Run one call for the SDK."""
         call = asyncio.create_task(
-            tool.call(arguments, call_id=call_id, session_id=self._session_id())
+            tool.call(arguments, call_id=call_id, session_id=self._session_id()),
+            context=self._context(),
         )
         self._tasks.add(call)
         call.add_done_callback(self._tasks.discard)
