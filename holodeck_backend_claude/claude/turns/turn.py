@@ -121,12 +121,14 @@ class Turn:
             return
         match event.get("type"):
             case "message_start":
-                self._deltas.begin(str(event["message"].get("id")))
-                self._streaming = str(event["message"].get("id"))
-                self._usage.begin(event["message"].get("usage") or {})
+                begun = event.get("message") or {}
+                self._deltas.begin(str(begun.get("id")))
+                self._streaming = str(begun.get("id"))
+                self._usage.begin(begun.get("usage") or {})
             case "message_delta":
                 self._usage.update(event.get("usage") or {})
-                if self._form is not None and event["delta"].get("stop_reason") == "end_turn":
+                stopped_by = (event.get("delta") or {}).get("stop_reason")
+                if self._form is not None and stopped_by == "end_turn":
                     self._form.answered_in_words()
             case "content_block_delta":
                 yield from self._content_delta(event.get("delta") or {})
@@ -236,6 +238,7 @@ class Turn:
             return result if self._form is None else self._form.hold(result, self._verdict)
         errors = "; ".join(getattr(self._verdict, "errors", None) or ())
         said = self._said_by_cli.text if self._said_by_cli else errors
+        said = said or getattr(self._verdict, "result", None)
         return outcomes.failed(result, reason, mask_secrets(said) if said else None)
 
     def _token_usage(self) -> dict[str, int]:

@@ -59,7 +59,7 @@ def reason_of(verdict: ResultMessage | None, said: SaidByCLI | None) -> str | No
     if not verdict.is_error and verdict.subtype == "success":
         return None
     if said is None or verdict.subtype != "success":
-        said = SaidByCLI(text="", kind=verdict.subtype)
+        said = SaidByCLI("", None if verdict.subtype == "success" else verdict.subtype)
     return _reason_without_status(said)
 
 
