@@ -1,0 +1,1 @@
+"""What can go wrong, each cause with what is expected of it; ``make faults`` prints the table."""
