@@ -59,6 +59,18 @@ class BackendTimeoutError(BackendError):
     """Raised when a single invocation exceeds the configured timeout."""
 
 
+class ToolServerError(HoloDeckError):
+    """The server behind a tool is gone, so that the tool's call could not be made or answered.
+
+    Attributes:
+        server: Its name in agent.yaml.
+    """
+
+    def __init__(self, message: str, *, server: str) -> None:
+        super().__init__(message)
+        self.server = server
+
+
 # -------------------------------------------------------------------------------------- results
 
 

@@ -26,9 +26,14 @@ INTERRUPTED = "interrupted"
 STRUCTURED_MISSING = "structured output missing"
 
 
-def tool_failed(name: str) -> str:
-    """The reason of a run that a tool with ``on_error: fail`` ended."""
-    return f"tool execution failed: {name}"
+def tool_failed(name: str, *, server: str | None = None) -> str:
+    """The reason of a run that a tool with ``on_error: fail`` ended.
+
+    Args:
+        name: The tool's.
+        server: The MCP server of the tool, where it was this that failed.
+    """
+    return f"MCP server failed: {server}" if server else f"tool execution failed: {name}"
 
 
 def structured_invalid(why: str) -> str:

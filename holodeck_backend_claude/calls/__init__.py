@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holodeck_backend_claude.calls.bound import BoundTool, RefusedArguments, bind
+from holodeck_backend_claude.calls.bound import BoundTool, RefusedArguments, bind, failed_server
 from holodeck_backend_claude.calls.coercion import coerce
 from holodeck_backend_claude.calls.names import legal_name, wire_names
 from holodeck_backend_claude.calls.schema import SchemaRefusedError, check_schema, model_schema
@@ -14,6 +14,7 @@ __all__ = [
     "bind",
     "check_schema",
     "coerce",
+    "failed_server",
     "legal_name",
     "model_schema",
     "wire_names",

@@ -24,6 +24,7 @@ from holodeck_backend_claude.contract import (
     ToolAnnotations,
     ToolCall,
     ToolResult,
+    ToolServerError,
 )
 from holodeck_backend_claude.redaction import mask_secrets
 
@@ -31,6 +32,17 @@ from holodeck_backend_claude.redaction import mask_secrets
 @dataclass(frozen=True)
 class RefusedArguments(ToolResult):
     """The result of a call that was not made because its arguments do not fit the schema."""
+
+
+@dataclass(frozen=True)
+class ServerFailed(ToolResult):
+    """The result of a call that failed because the server behind the tool is gone.
+
+    Attributes:
+        server: Its name in agent.yaml.
+    """
+
+    server: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,9 +141,17 @@ class BoundTool:
         finally:
             progress.end()
         if isinstance(outcome, Raised):
+            if isinstance(outcome.error, ToolServerError):
+                text = TextContent(text_of(outcome.error))
+                return ServerFailed((text,), is_error=True, server=outcome.error.server)
             return ToolResult.from_text(text_of(outcome.error), is_error=True)
         result: ToolResult = outcome.value
         return _masked(result) if result.is_error else result
+
+
+def failed_server(result: ToolResult) -> str | None:
+    """The server whose failure a result tells of, if it does."""
+    return result.server if isinstance(result, ServerFailed) else None
 
 
 def bind(adapter: ToolAdapter, config: Any = None, *, origin: str | None = None) -> BoundTool:

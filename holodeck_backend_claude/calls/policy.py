@@ -41,8 +41,9 @@ class CallPolicy:
 
         Configs of another HoloDeck installation have none of these settings.
         """
+        timeout = _number(config, "timeout", DEFAULT_CALL_SECONDS)
         return cls(
-            timeout=_number(config, "timeout", DEFAULT_CALL_SECONDS),
+            timeout=_number(config, "call_seconds", timeout),
             max_result_chars=int(_number(config, "max_result_chars", DEFAULT_RESULT_CHARS, 1)),
             concurrency=int(_number(config, "concurrency", DEFAULT_CALLS_AT_ONCE, 1)),
             ends_run=getattr(config, "on_error", None) == "fail",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holodeck_backend_claude.contract import HoloDeckError
+from holodeck_backend_claude.contract import HoloDeckError, ToolServerError
 from holodeck_backend_claude.failures import cause_text, error_text
 
 
@@ -11,5 +11,6 @@ class CallRefusedError(HoloDeckError):
 
 
 def text_of(error: BaseException) -> str:
-    """Type and message of an error; a refusal needs no type before it."""
-    return cause_text(error) if isinstance(error, CallRefusedError) else error_text(error)
+    """Type and message of an error; one that names tool or server needs no type before it."""
+    complete = isinstance(error, CallRefusedError | ToolServerError)
+    return cause_text(error) if complete else error_text(error)

@@ -8,6 +8,8 @@ import sys
 from contextlib import suppress
 from typing import NoReturn
 
+_WITH_PROCESSES = ("tools.mcp.process", "claude.process.private_folder")
+
 
 def end_process(code: int) -> None:
     """Leave at once if a call still runs in a thread; otherwise the caller exits as usual.
@@ -25,12 +27,12 @@ def end_process(code: int) -> None:
 
 
 def end_now(code: int, why: str) -> NoReturn:
-    """End the process with nothing closed but Claude Code and its private folders."""
+    """End the process with nothing closed but Claude Code, MCP servers and private folders."""
     with suppress(OSError):
         os.write(2, f"Ended without closing the tools: {why}\n".encode())
-    folders = sys.modules.get("holodeck_backend_claude.claude.process.private_folder")
     try:
-        if folders is not None:
-            folders.end_all()
+        for name in _WITH_PROCESSES:
+            if (module := sys.modules.get(f"holodeck_backend_claude.{name}")) is not None:
+                module.end_all()
     finally:
         os._exit(code)

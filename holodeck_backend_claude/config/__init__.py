@@ -9,6 +9,7 @@ from holodeck_backend_claude.config.loader import (
     read_agent,
     read_plugins_block,
 )
+from holodeck_backend_claude.config.mcp import MCPTool
 from holodeck_backend_claude.config.models import (
     Agent,
     EmbeddingProviderConfig,
@@ -17,17 +18,17 @@ from holodeck_backend_claude.config.models import (
     ModelConfig,
     PluginsConfig,
 )
+from holodeck_backend_claude.config.observability import ObservabilityConfig
 from holodeck_backend_claude.config.paths import ExistingPath
 from holodeck_backend_claude.config.problems import AgentFileError, Problem
 from holodeck_backend_claude.config.tool_models import (
     FunctionTool,
     HierarchicalDocumentToolConfig,
-    MCPTool,
     PromptTool,
     ToolConfig,
-    ToolUnion,
     VectorstoreTool,
 )
+from holodeck_backend_claude.config.tool_union import ToolUnion
 from holodeck_backend_claude.config.yaml.source import Source, read_source
 
 __all__ = [
@@ -42,6 +43,7 @@ __all__ = [
     "Instructions",
     "MCPTool",
     "ModelConfig",
+    "ObservabilityConfig",
     "PluginsConfig",
     "Problem",
     "PromptTool",

@@ -19,16 +19,24 @@ _MAX_BYTES = 1_000_000
 
 
 def read_dotenv(folder: Path) -> tuple[dict[str, str], Findings]:
-    """The variables of ``.env`` in ``folder``; none where there is no such file.
+    """The variables of ``.env`` in ``folder``; none where there is no such file."""
+    file = folder / FILE_NAME
+    try:
+        if not file.is_file():
+            return {}, Findings(str(file))
+    except OSError:
+        pass  # reading it says why
+    return read_variables(file)
+
+
+def read_variables(file: Path) -> tuple[dict[str, str], Findings]:
+    """The variables of a file.
 
     Values may stand in quotes and then span lines; variables in them are not put in. A line that
     is no assignment is left out with a notice that does not quote it: it may hold a secret.
     """
-    file = folder / FILE_NAME
     findings = Findings(str(file))
     try:
-        if not file.is_file():
-            return {}, findings
         with file.open("rb") as stream:
             data = stream.read(_MAX_BYTES + 1)
         if len(data) > _MAX_BYTES:

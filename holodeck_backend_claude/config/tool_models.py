@@ -1,8 +1,8 @@
-"""What a tool of an agent file may say: the part every type has, and HoloDeck's own types."""
+"""What a tool of an agent file may say: the part every type has, and most of HoloDeck's own."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
@@ -35,6 +35,11 @@ class ToolConfig(Strict):
     max_result_chars: int = Field(default=DEFAULT_RESULT_CHARS, ge=100, le=1_000_000)
     concurrency: int = Field(default=DEFAULT_CALLS_AT_ONCE, ge=1, le=64)
     on_error: Literal["continue", "fail"] = "continue"
+
+    @property
+    def call_seconds(self) -> float:
+        """Seconds one call may take."""
+        return self.timeout
 
 
 class VectorstoreTool(ToolConfig):
@@ -80,25 +85,9 @@ class FunctionTool(ToolConfig):
     function: NonBlank
 
 
-class MCPTool(ToolConfig):
-    """``type: mcp``: the tools of an MCP server."""
-
-    type: Literal["mcp"] = "mcp"
-    command: NonBlank | None = None
-    url: NonBlank | None = None
-
-
 class PromptTool(ToolConfig):
     """``type: prompt``: a prompt template the model can call."""
 
     type: Literal["prompt"] = "prompt"
     template: NonBlank | None = None
     file: NonBlank | None = None
-
-
-ToolUnion: TypeAlias = Annotated[
-    VectorstoreTool | HierarchicalDocumentToolConfig | FunctionTool | MCPTool | PromptTool,
-    Field(discriminator="type"),
-]
-"""A tool of HoloDeck's own types, told apart by ``type``. Types of plugins are no part of it:
-what holds for every tool is in :class:`ToolConfig`."""

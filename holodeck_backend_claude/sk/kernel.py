@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import PrivateAttr
 
+from holodeck_backend_claude import outcomes
+from holodeck_backend_claude.calls import failed_server
 from holodeck_backend_claude.contract import ToolResult
 from holodeck_backend_claude.encodable import encodable_data
 from holodeck_backend_claude.sk._imports import (
@@ -24,6 +26,7 @@ from holodeck_backend_claude.sk.history import result_message
 from holodeck_backend_claude.sk.turn import CalledTool, Turn
 
 if TYPE_CHECKING:
+    from holodeck_backend_claude.calls import BoundTool
     from holodeck_backend_claude.sk._imports import ChatCompletionClientBase
 
 
@@ -78,12 +81,12 @@ class TurnKernel(Kernel):
         )
         wanted.id, wanted.arguments = call.call_id, raw
         if function is None:
-            result, ends_run = _refused(self._unknown(wire_name)), False
+            result, ends_run = _refused(self._unknown(wire_name)), None
         elif problem:
-            result, ends_run = _refused(problem), False
+            result, ends_run = _refused(problem), None
         else:
             result = await self._invoke(function, call)
-            ends_run = function.tool.ended_by(result)
+            ends_run = _reason(function.tool, result)
         self._turn.call_ends(call, result.text, is_error=result.is_error, ends_run=ends_run)
         history.add_message(result_message(call))
 
@@ -103,6 +106,13 @@ class TurnKernel(Kernel):
     def _unknown(self, wire_name: str) -> str:
         names = ", ".join(self.plugins[PLUGIN].functions) or "none"
         return f"There is no tool '{wire_name}'. The tools are: {names}."
+
+
+def _reason(tool: BoundTool, result: ToolResult) -> str | None:
+    """Why this result of a call ends the run, where it does."""
+    if not tool.ended_by(result):
+        return None
+    return outcomes.tool_failed(tool.name, server=failed_server(result))
 
 
 def _refused(problem: str) -> ToolResult:

@@ -21,4 +21,11 @@ def holodeck_adapt_tool() -> Sequence[ToolType]:
             adapter=f"{_HERE}.search:VectorSearchAdapter",
             open=f"{_HERE}.vectorstore:open_vectorstore",
         ),
+        ToolType(
+            type="mcp",
+            config="holodeck_backend_claude.config:MCPTool",
+            adapter=f"{_HERE}.mcp.opening:adapters",
+            open=f"{_HERE}.mcp.opening:open_mcp",
+            instructions=f"{_HERE}.mcp.opening:instructions",
+        ),
     )

@@ -52,7 +52,8 @@ class TestToolUnion:
         common = {"name": "x", "description": "d"}
         function = {**common, "type": "function", "file": "f.py", "function": "f"}
         assert isinstance(self.TOOLS.validate_python(function), FunctionTool)
-        assert isinstance(self.TOOLS.validate_python({**common, "type": "mcp"}), MCPTool)
+        server = {**common, "type": "mcp", "command": "server"}
+        assert isinstance(self.TOOLS.validate_python(server), MCPTool)
 
     def test_needs_a_type_and_says_only_what_is_wrong_with_a_tool_of_it(self) -> None:
         with pytest.raises(ValidationError, match="discriminator 'type'"):

@@ -23,6 +23,7 @@ from holodeck_backend_claude.config import (
     EmbeddingProviderConfig,
     ExecutionConfig,
     Instructions,
+    MCPTool,
     ModelConfig,
     PluginsConfig,
     ToolConfig,
@@ -42,6 +43,7 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "`instructions`": Instructions,
     "`tools`": ToolConfig,
     "`type: vectorstore`": VectorstoreTool,
+    "`type: mcp`": MCPTool,
     "`embedding_provider`": EmbeddingProviderConfig,
     "`execution`": ExecutionConfig,
     "`plugins`": PluginsConfig,
@@ -58,8 +60,10 @@ def fields(section: str) -> dict[str, FieldInfo]:
     model = SECTIONS[section]
     if model is Agent:
         return {name: Agent.model_fields[name] for name in FILE_KEYS}
-    inherited = ToolConfig.model_fields if model is VectorstoreTool else {}
-    return {name: f for name, f in model.model_fields.items() if name not in inherited}
+    if not issubclass(model, ToolConfig) or model is ToolConfig:
+        return dict(model.model_fields)
+    own = model.__annotations__.keys() - {"type"}
+    return {name: field for name, field in model.model_fields.items() if name in own}
 
 
 def rows(section: str) -> dict[str, dict[str, str]]:

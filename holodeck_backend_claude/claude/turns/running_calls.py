@@ -8,6 +8,7 @@ from contextvars import Context, copy_context
 from typing import TYPE_CHECKING, Any
 
 from holodeck_backend_claude import outcomes
+from holodeck_backend_claude.calls import failed_server
 from holodeck_backend_claude.contract import ToolResult
 
 if TYPE_CHECKING:
@@ -53,7 +54,8 @@ class RunningCalls:
                 raise  # it was the SDK that gave the call up
             return ToolResult.from_text("the call was cancelled", is_error=True)
         if tool.ended_by(result):
-            self._stop_turn(outcomes.tool_failed(tool.name), result.text)
+            reason = outcomes.tool_failed(tool.name, server=failed_server(result))
+            self._stop_turn(reason, result.text)
         return result
 
     def cancel(self) -> None:

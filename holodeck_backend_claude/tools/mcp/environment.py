@@ -1,0 +1,72 @@
+"""The variables of a server that runs as a process of ours: few of the host, and its own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mcp.client.stdio import get_default_environment
+
+from holodeck_backend_claude.config.dotenv import read_variables
+from holodeck_backend_claude.contract import BackendInitError
+from holodeck_backend_claude.redaction import is_secret_name, remember_secrets
+
+if TYPE_CHECKING:
+    from pydantic import SecretStr
+
+    from holodeck_backend_claude.config import MCPTool
+
+CONFIG_VARIABLE = "MCP_CONFIG"
+
+
+def server_environment(config: MCPTool, base_dir: Path) -> dict[str, str]:
+    """All variables of the server's process.
+
+    Of the host it gets what mcp's own client gives one: HOME, LOGNAME, PATH, SHELL, TERM and USER.
+
+    Args:
+        config: The server.
+        base_dir: Where the path of ``env_file`` starts.
+
+    Raises:
+        BackendInitError: ``env_file`` cannot be read.
+    """
+    return get_default_environment() | own_variables(config, base_dir)
+
+
+def own_variables(config: MCPTool, base_dir: Path) -> dict[str, str]:
+    """The variables that agent.yaml gives the server; secret ones are masked from now on.
+
+    Raises:
+        BackendInitError: ``env_file`` cannot be read.
+    """
+    variables = _of_file(config, base_dir) | _revealed(config.env)
+    if config.config is not None:
+        variables[CONFIG_VARIABLE] = json.dumps(config.config)
+    remember_secrets(value for name, value in variables.items() if is_secret_name(name))
+    return variables
+
+
+def own_headers(config: MCPTool) -> dict[str, str]:
+    """The headers that agent.yaml gives the server; their values are masked from now on."""
+    headers = _revealed(config.headers)
+    for name, value in headers.items():
+        if is_secret_name(name) or name.lower() in {"cookie", "proxy-authorization"}:
+            remember_secrets([value, value.rpartition(" ")[2]])  # after "Bearer "
+    return headers
+
+
+def _revealed(values: Mapping[str, SecretStr]) -> dict[str, str]:
+    return {name: value.get_secret_value() for name, value in values.items()}
+
+
+def _of_file(config: MCPTool, base_dir: Path) -> dict[str, str]:
+    if config.env_file is None:
+        return {}
+    variables, findings = read_variables(base_dir / config.env_file)
+    problems = [problem.message for problem in (*findings.errors, *findings.notices)]
+    if problems:
+        raise BackendInitError(f"env_file '{config.env_file}': {'; '.join(problems)}")
+    return variables

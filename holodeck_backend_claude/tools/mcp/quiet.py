@@ -1,0 +1,34 @@
+"""The log of mcp's client, for connections of this package: no tracebacks, and not as warnings.
+
+What goes wrong with a connection is told by whoever uses it, with the server's name.
+"""
+
+from __future__ import annotations
+
+import logging
+from contextvars import ContextVar
+from functools import cache
+
+from holodeck_backend_claude.failures import error_text
+
+connection_log: ContextVar[logging.Logger | None] = ContextVar("connection_log", default=None)
+"""The logger of the connection that the running code belongs to."""
+
+# mcp's session logs to the root logger
+_LOGGERS = ("", "client", "mcp.client.sse", "mcp.client.streamable_http", "httpx")
+
+
+@cache
+def quieten() -> None:
+    """Send what mcp's client logs within a connection to that connection's log; once."""
+    for name in _LOGGERS:
+        logging.getLogger(name).addFilter(_redirect)
+
+
+def _redirect(record: logging.LogRecord) -> bool:
+    log = connection_log.get()
+    if log is None or record.name == log.name:
+        return True
+    cause = record.exc_info[1] if record.exc_info else None
+    log.debug("%s%s", record.getMessage(), f": {error_text(cause)}" if cause else "")
+    return False

@@ -1,0 +1,79 @@
+"""The transport ``websocket``: one message per frame, in the subprotocol ``mcp``.
+
+mcp's own client sends no headers, and is to be removed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from holodeck_backend_claude.tools.mcp.errors import ServerLostError
+from holodeck_backend_claude.tools.mcp.streams import (
+    LONGEST_MESSAGE,
+    Ends,
+    Streams,
+    as_json,
+    pumped,
+)
+from holodeck_backend_claude.tools.mcp.tail import Tail
+
+if TYPE_CHECKING:
+    from holodeck_backend_claude.config import MCPTool
+
+_CLOSE_SECONDS = 2.0
+
+
+@asynccontextmanager
+async def websocket_streams(
+    config: MCPTool, *, headers: Mapping[str, str], tail: Tail
+) -> AsyncIterator[Streams]:
+    """The streams to a server behind a WebSocket.
+
+    Args:
+        config: The server.
+        headers: Headers of the handshake.
+        tail: Gets what it says that is no message.
+
+    Raises:
+        ServerLostError: It cannot be reached, or it closed the connection.
+    """
+    from websockets.asyncio.client import connect
+    from websockets.exceptions import ConnectionClosed, WebSocketException
+    from websockets.typing import Subprotocol
+
+    opening = connect(
+        config.url or "",
+        subprotocols=[Subprotocol("mcp")],
+        additional_headers=dict(headers),
+        open_timeout=config.timeout,
+        close_timeout=_CLOSE_SECONDS,
+        max_size=LONGEST_MESSAGE,
+    )
+    try:
+        socket = await opening
+    except (OSError, TimeoutError, WebSocketException) as cause:
+        raise ServerLostError(f"it cannot be reached: {cause}", server=config.name) from cause
+
+    async def read(ends: Ends) -> None:
+        async for text in socket:
+            words = text if isinstance(text, str) else text.decode("utf-8", "replace")
+            if not await ends.deliver(words):
+                tail.add(f"(not a message) {words}")
+
+    async def write(ends: Ends) -> None:
+        async for message in ends.to_send:
+            try:
+                await socket.send(as_json(message))
+            except ConnectionClosed:
+                return
+
+    try:
+        async with pumped(read, write) as streams:
+            yield streams
+    finally:
+        code = socket.close_code
+        await socket.close()
+    if code is not None:
+        raise ServerLostError(f"it closed the connection with code {code}", server=config.name)
