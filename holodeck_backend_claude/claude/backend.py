@@ -13,7 +13,7 @@ from holodeck_backend_claude.claude.options import Conversation, Profile, settin
 from holodeck_backend_claude.claude.plugin import NAME
 from holodeck_backend_claude.claude.pool import WarmSessions
 from holodeck_backend_claude.claude.process.client import Client, find_program
-from holodeck_backend_claude.claude.process.environment import credential
+from holodeck_backend_claude.claude.process.environment import check_environment
 from holodeck_backend_claude.claude.server import Run
 from holodeck_backend_claude.claude.servers import build_servers, full_names
 from holodeck_backend_claude.claude.session import ClaudeSession, Tools
@@ -124,7 +124,7 @@ class ClaudeBackend:
 
     async def _start(self) -> None:
         settings = settings_of(self._agent)
-        credential(self._agent, self._agent.environment())
+        check_environment(self._agent, self._agent.environment())
         check_model_settings(self._agent, settings)
         schema = _schema_of(self._agent)
         try:

@@ -47,7 +47,9 @@ class ModelConfig(Strict):
     endpoint: NonBlank | None = None
     api_key: Secret | None = None
     api_version: NonBlank | None = None
-    auth_provider: Literal["api_key", "oauth_token"] | None = None
+    auth_provider: (
+        Literal["api_key", "oauth_token", "bedrock", "vertex", "foundry", "custom"] | None
+    ) = None
 
 
 class EmbeddingProviderConfig(Strict):

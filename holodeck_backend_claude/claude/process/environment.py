@@ -8,22 +8,27 @@ from typing import TYPE_CHECKING
 
 from holodeck_backend_claude.claude.model_settings import model_variables
 from holodeck_backend_claude.claude.options import settings_of
+from holodeck_backend_claude.claude.process.credentials import find_credentials
+from holodeck_backend_claude.claude.settings.environment import values_of
 from holodeck_backend_claude.claude.subagents import VARIABLES as SUBAGENT_VARIABLES
-from holodeck_backend_claude.connections import NOT_SENDABLE, is_sendable
 from holodeck_backend_claude.contract import BackendInitError
+from holodeck_backend_claude.redaction import remember_secrets
 
 if TYPE_CHECKING:
-    from pydantic import SecretStr
-
     from holodeck_backend_claude.config import Agent
 
 # What any program needs to find programs, speak the user's language and reach the network.
 _FROM_HOST = frozenset(
     {
-        "PATH", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "LC_MESSAGES", "TZ", "SHELL", "USER",
-        "LOGNAME", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy",
-        "https_proxy", "no_proxy", "all_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR",
-        "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
+        "PATH", "LANG", "LANGUAGE", "TZ", "SHELL", "USER", "LOGNAME",
+        "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY",
+        "http_proxy", "https_proxy", "no_proxy", "all_proxy",
+    }
+)  # fmt: skip
+_FILES = frozenset(
+    {
+        "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE",
+        "CURL_CA_BUNDLE", "AWS_CA_BUNDLE",
     }
 )  # fmt: skip
 
@@ -46,69 +51,63 @@ _ALWAYS = {
     "DISABLE_AUTOUPDATER": "1",
     # a turn that has ended is in the transcript, so that another process can take it up
     "CLAUDE_CODE_EAGER_FLUSH": "1",
-}
-
-# auth_provider -> the variable the child reads
-_CREDENTIALS = {
-    "api_key": "ANTHROPIC_API_KEY",
-    "oauth_token": "CLAUDE_CODE_OAUTH_TOKEN",
+    # an MCP server that it starts gets a few harmless variables and those of its own
+    "CLAUDE_CODE_MCP_ALLOWLIST_ENV": "1",
 }
 
 
-def credential(agent: Agent, host: Mapping[str, str]) -> tuple[str, str]:
-    """The variable that carries the agent's credential, and its value.
-
-    Args:
-        agent: Its ``model.api_key`` wins over the host's variable.
-        host: The host's environment.
+def check_environment(agent: Agent, host: Mapping[str, str]) -> None:
+    """Refuse at the start what no process of the agent could be started with.
 
     Raises:
-        BackendInitError: There is no credential, or one that cannot be sent; it is not shown.
+        BackendInitError: A credential is missing, or ``claude.env`` names what is not its to set.
     """
-    provider = agent.model.auth_provider or "api_key"
-    variable = _CREDENTIALS[provider]
-    own = _secret(agent.model.api_key)
-    value = (own or host.get(variable, "")).strip()
-    if not value:
-        raise BackendInitError(
-            f"no credential for Claude: set {variable} in the environment (or in .env beside "
-            f"agent.yaml), or model.api_key in agent.yaml. To try the agent without one, add "
-            f"--offline."
-        )
-    if not is_sendable(value):
-        raise BackendInitError(
-            f"the credential for Claude in {'model.api_key' if own else variable} {NOT_SENDABLE}"
-        )
-    return variable, value
-
-
-def _secret(value: SecretStr | None) -> str:
-    return value.get_secret_value() if value else ""
+    child_environment(agent, host, Path())
 
 
 def child_environment(agent: Agent, host: Mapping[str, str], folder: Path) -> dict[str, str]:
     """The complete environment of one Claude Code process, but for what the SDK adds.
 
     Args:
-        agent: Gives credential, endpoint and limits.
+        agent: Gives credential, endpoint, limits and further variables.
         host: The host's environment; only names on the allowlist are taken from it.
         folder: The private folder that stands in for home, configuration and temporary files.
+
+    Raises:
+        BackendInitError: See :func:`check_environment`.
     """
-    variable, value = credential(agent, host)
-    environment = {name: host[name] for name in sorted(_FROM_HOST & host.keys())}
-    environment |= _ALWAYS
-    environment |= {
-        variable: value,
+    credentials = find_credentials(agent, host)
+    settings = settings_of(agent)
+    environment = {
+        **_ALWAYS,
+        **credentials.variables,
         "HOME": str(folder),
         "TMPDIR": str(folder / "tmp"),
         "CLAUDE_CONFIG_DIR": str(folder / "config"),
         "CLAUDE_CODE_MAX_RETRIES": str(agent.execution.max_retries),
         "API_TIMEOUT_MS": str(round(agent.execution.llm_timeout * 1_000)),
+        **SUBAGENT_VARIABLES,
+        **model_variables(agent, settings),
     }
-    endpoint = agent.model.endpoint or host.get("ANTHROPIC_BASE_URL")
-    if endpoint:
-        environment["ANTHROPIC_BASE_URL"] = endpoint
-    return environment | SUBAGENT_VARIABLES | model_variables(agent, settings_of(agent))
+    own = values_of(settings.env)
+    remember_secrets(own.values())
+    taken = own.keys() & (environment.keys() | credentials.reserved)
+    if taken:
+        raise BackendInitError(
+            f"claude.env cannot set {', '.join(sorted(taken))}: this package sets it itself for "
+            "the model or its limits. Remove it from claude.env; model and execution in "
+            "agent.yaml, and the environment, say it instead."
+        )
+    return _of_host(host) | own | environment
+
+
+def _of_host(host: Mapping[str, str]) -> dict[str, str]:
+    """What any program may know; files by their whole path, as the process runs elsewhere."""
+    return {
+        name: str(Path(value).absolute()) if value and name in _FILES else value
+        for name, value in sorted(host.items())
+        if name in _FROM_HOST | _FILES or name.startswith("LC_")
+    }
 
 
 def kept_names(environment: Mapping[str, str]) -> frozenset[str]:

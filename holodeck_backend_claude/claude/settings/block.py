@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from holodeck_backend_claude.claude.settings.agents import SubagentConfig, SubagentName
+from holodeck_backend_claude.claude.settings.environment import Variables
 from holodeck_backend_claude.claude.settings.model import Effort, ExtendedThinking
 from holodeck_backend_claude.claude.settings.sessions import SessionSettings
 from holodeck_backend_claude.config.base import NonBlank
@@ -29,6 +30,7 @@ class ClaudeSettings(BaseModel):
         sessions: Where conversations are kept so that they can be resumed; None keeps none.
         warm_clients: How many processes to keep connected for the conversations to come; None
             leaves it to whoever runs the agent.
+        env: Further variables of the Claude Code process, by name; their values are masked.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -42,3 +44,4 @@ class ClaudeSettings(BaseModel):
     agents: dict[SubagentName, SubagentConfig] = Field(default_factory=dict)
     sessions: SessionSettings | None = None
     warm_clients: int | None = Field(default=None, ge=0, le=32)
+    env: Variables = Field(default_factory=dict)
