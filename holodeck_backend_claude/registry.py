@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 
-from holodeck_backend_claude.contract import PluginError, ShowProgress
+from holodeck_backend_claude.contract import AskPermission, PluginError, ShowProgress
 from holodeck_backend_claude.import_strings import resolve
 
 if TYPE_CHECKING:
@@ -98,11 +98,17 @@ class Given:
         progress: Told about long work of opening tools, from any thread.
         warm_clients: How many conversations a backend is to be ready for without a start, where
             the agent does not say it itself.
+        ask_permission: Asked before a call that somebody has to agree to; None where nobody can
+            be asked: such a call is then denied.
+        side_effects: False to deny every call that changes something outside of the
+            conversation: of the shell, of tools that write files, of destructive tools.
     """
 
     instances: Mapping[str, Any] = field(default_factory=dict)
     progress: ShowProgress = _show_nowhere
     warm_clients: int = 0
+    ask_permission: AskPermission | None = None
+    side_effects: bool = True
 
 
 @dataclass
@@ -130,6 +136,13 @@ class Registry:
     def with_progress(self, progress: ShowProgress) -> Registry:
         """The same registry, with somebody to tell how far the opening of tools is."""
         return replace(self, given=replace(self.given, progress=progress))
+
+    def with_permissions(
+        self, ask_permission: AskPermission | None, *, side_effects: bool = True
+    ) -> Registry:
+        """The same registry, with somebody to ask, and with or without side effects."""
+        given = replace(self.given, ask_permission=ask_permission, side_effects=side_effects)
+        return replace(self, given=given)
 
     def with_warm_clients(self, count: int) -> Registry:
         """The same registry, for a run that asks for conversations one after the other."""

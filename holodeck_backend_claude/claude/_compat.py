@@ -59,3 +59,19 @@ def known_version(program: str) -> str | None:
 
     brought = Path(claude_agent_sdk.__file__).parent / "_bundled"
     return f"{__cli_version__} (Claude Code)" if Path(program).parent == brought else None
+
+
+def blocking_hook(call: Any, *, seconds: float) -> Any:
+    """A hook before tool calls; where the SDK can say so, a hook that fails blocks the call.
+
+    SDK 0.2.82 cannot: there a hook that raises or is late leaves Claude Code to itself.
+
+    Args:
+        call: What the SDK calls.
+        seconds: How long Claude Code waits for it, at most 2,147,483.
+    """
+    from claude_agent_sdk import HookMatcher
+
+    if any(field.name == "on_failure" for field in dataclasses.fields(HookMatcher)):
+        return HookMatcher(hooks=[call], timeout=seconds, on_failure="block")
+    return HookMatcher(hooks=[call], timeout=seconds)

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import logging
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from holodeck_backend_claude import outcomes
-from holodeck_backend_claude.calls import BoundTool
 from holodeck_backend_claude.claude.model_settings import check_model_settings
 from holodeck_backend_claude.claude.options import Conversation, Profile, settings_of
+from holodeck_backend_claude.claude.permissions.builtins import granted
+from holodeck_backend_claude.claude.permissions.decision import Permissions
+from holodeck_backend_claude.claude.permissions.gate import Gate
+from holodeck_backend_claude.claude.permissions.offered import (
+    check_sandbox,
+    offered_tools,
+    working_directory,
+)
 from holodeck_backend_claude.claude.plugin import NAME
 from holodeck_backend_claude.claude.pool import WarmSessions
 from holodeck_backend_claude.claude.process.client import Client, find_program
@@ -22,6 +30,7 @@ from holodeck_backend_claude.claude.transcripts.beginning import Beginning
 from holodeck_backend_claude.claude.transcripts.opening import begin
 from holodeck_backend_claude.claude.transcripts.stored import check_store
 from holodeck_backend_claude.concurrency import in_thread
+from holodeck_backend_claude.consent import Consent
 from holodeck_backend_claude.contract import (
     BackendError,
     BackendInitError,
@@ -39,6 +48,8 @@ if TYPE_CHECKING:
     from holodeck_backend_claude.config import Agent
     from holodeck_backend_claude.contract import JsonSchema
     from holodeck_backend_claude.registry import Registry
+
+log = logging.getLogger(__name__)
 
 
 class ClaudeBackend:
@@ -58,6 +69,8 @@ class ClaudeBackend:
             agent, registry, backend=NAME, ask_model=self._ask, names=full_names
         )
         self._profile = Profile("")
+        given = registry.given
+        self._consent = Consent(given.ask_permission, side_effects=given.side_effects)
         self._sessions: set[ClaudeSession] = set()
         self.warm = WarmSessions(
             lambda: self._session(self._profile), size=_warm_clients(agent, registry)
@@ -131,22 +144,29 @@ class ClaudeBackend:
             find_program()
             await check_store(self._agent)
         except BackendSessionError as cause:
+        check_sandbox(settings)
             raise BackendInitError(str(cause)) from cause
         await self._open_tools.open()
         try:
-            tools = _granted(self._open_tools.by_wire_name, settings.allowed_tools)
+            tools = offered_tools(settings, self._open_tools.by_wire_name)
+            built_ins = granted(settings)
             build_servers(tools)
             self._profile = Profile(
                 self._open_tools.system_prompt,
                 tools=tools,
-                subagents=subagent_definitions(self._agent, settings.agents, tools=tools),
+                subagents=subagent_definitions(
+                    self._agent, settings.agents, tools=tools, built_ins=built_ins
+                ),
                 response_schema=schema,
             )
         except BaseException:
             await self._open_tools.close()
             raise
         self._state = ""
+                built_ins=built_ins,
+                working_directory=working_directory(settings, self._agent.base_dir),
         self.warm.fill()
+            _report_denied(self._permissions(self._profile).denied_unasked)
 
     def _require_running(self) -> None:
         if self._state:
@@ -157,9 +177,19 @@ class ClaudeBackend:
         begins = beginning or Beginning()
 
         async def connect(run: Run, before: Client | None) -> tuple[Client, Tools]:
+    def _permissions(self, profile: Profile) -> Permissions:
+        return Permissions(
+            settings_of(self._agent),
+            built_ins=tuple(profile.built_ins),
+            tools=profile.tools,
+            working_directory=profile.working_directory,
+            consent=self._consent,
+        )
+
             folder = before.folder if before else None
             conversation = Conversation(
                 profile,
+        gate = Gate(self._permissions(profile))
                 tool_servers=build_servers(profile.tools, run=run),
                 allowed_tools=tuple(profile.tools),
                 beginning=await begins.again(folder.configuration) if folder else begins,
@@ -168,6 +198,7 @@ class ClaudeBackend:
 
         session = ClaudeSession(
             connect,
+                hooks=gate.hooks(),
             session_id=begins.session_id,
             turn_seconds=self._agent.execution.llm_timeout,
             schema=profile.response_schema,
@@ -175,6 +206,7 @@ class ClaudeBackend:
             on_close=self._sessions.discard,
         )
         self._sessions.add(session)
+            gate=gate,
         return session
 
     async def _ask(self, prompt: str) -> str:
@@ -200,20 +232,14 @@ def _warm_clients(agent: Agent, registry: Registry) -> int:
     return registry.given.warm_clients if said is None else said
 
 
-def _granted(
-    tools: Mapping[str, BoundTool], allowed: Sequence[str] | None
-) -> Mapping[str, BoundTool]:
-    """The tools left by ``claude.allowed_tools``; the model never sees the others."""
-    if allowed is None:
-        return tools
-    known = {tool.name for tool in tools.values()}
-    unknown = sorted(set(allowed) - known)
-    if unknown:
-        raise BackendInitError(
-            f"claude.allowed_tools names {', '.join(map(repr, unknown))}, which the agent does "
-            f"not have; its tools are: {', '.join(sorted(known)) or 'none'}"
+def _report_denied(built_ins: Sequence[str]) -> None:
+    if built_ins:
+        log.warning(
+            "%s: granted, but every call will be denied, because nobody can be asked in this run; "
+            "set claude.permission_mode to acceptEdits or acceptAll, or use 'holodeck-claude "
+            "chat', which asks",
+            ", ".join(built_ins),
         )
-    return {wire: tool for wire, tool in tools.items() if tool.name in set(allowed)}
 
 
 def _schema_of(agent: Agent) -> JsonSchema | None:

@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING
 
 from holodeck_backend_claude.claude._compat import literal_prompt_options
 from holodeck_backend_claude.claude.model_settings import model_options
+from holodeck_backend_claude.claude.permissions.offered import permission_options
 from holodeck_backend_claude.claude.plugin import SETTINGS_KEY
 from holodeck_backend_claude.claude.response_format import output_options
 from holodeck_backend_claude.claude.settings import ClaudeSettings
-from holodeck_backend_claude.claude.subagents import AGENT_TOOL, subagent_options
+from holodeck_backend_claude.claude.subagents import subagent_options
 from holodeck_backend_claude.claude.transcripts.beginning import Beginning
 
 if TYPE_CHECKING:
-    from claude_agent_sdk import AgentDefinition, ClaudeAgentOptions
+    from claude_agent_sdk import AgentDefinition, ClaudeAgentOptions, HookMatcher
     from claude_agent_sdk.types import (
+        HookEvent,
         McpSdkServerConfig,
         McpServerConfig,
         SystemPromptFile,
@@ -66,12 +68,16 @@ class Profile:
         tools: The tools by their full names on the wire.
         subagents: The subagents the agent can hand a task to, by name.
         response_schema: The form that answers have to have; None leaves them free.
+        built_ins: The built-in tools of Claude Code.
+        working_directory: Where its files are; None means an empty private folder.
     """
 
     system_prompt: str
     tools: Mapping[str, BoundTool] = field(default_factory=dict)
     subagents: Mapping[str, AgentDefinition] = field(default_factory=dict)
     response_schema: JsonSchema | None = None
+    built_ins: Sequence[str] = ()
+    working_directory: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -83,12 +89,14 @@ class Conversation:
         tool_servers: The in-process MCP servers of this conversation, its own, by name.
         allowed_tools: Wire names of the tools that run without asking.
         beginning: Whether it is new or takes up an earlier one.
+        hooks: What Claude Code calls before it does something, by the SDK's name of the event.
     """
 
     profile: Profile
     tool_servers: Mapping[str, McpSdkServerConfig] = field(default_factory=dict)
     allowed_tools: Sequence[str] = ()
     beginning: Beginning = field(default_factory=Beginning)
+    hooks: Mapping[HookEvent, list[HookMatcher]] = field(default_factory=dict)
 
 
 def build_options(
@@ -98,6 +106,7 @@ def build_options(
     *,
     allowed_tools: Sequence[str] = (),
     profile: Profile | None = None,
+    hooks: Mapping[HookEvent, list[HookMatcher]] | None = None,
     launch: Launch = Launch(),
 ) -> ClaudeAgentOptions:
     """Build the options of one client.
@@ -111,6 +120,7 @@ def build_options(
         mcp_configs: Further MCP servers by name.
         allowed_tools: Wire names of the tools that run without asking.
         profile: What else the model gets: its subagents, and the form of its answers.
+        hooks: What Claude Code calls, by the SDK's name of the event.
         launch: How the process is started.
     """
     from claude_agent_sdk import ClaudeAgentOptions
@@ -120,10 +130,11 @@ def build_options(
     if tool_server is not None:
         servers[tool_server["name"]] = tool_server
     return ClaudeAgentOptions(
-        tools=[AGENT_TOOL] if profile and profile.subagents else [],
+        tools=list(profile.built_ins) if profile else [],
         allowed_tools=list(allowed_tools),
         mcp_servers=servers,
         strict_mcp_config=True,
+        hooks=dict(hooks) if hooks else None,
         setting_sources=[],
         permission_mode="dontAsk",
         system_prompt=_system_prompt(agent, launch),
@@ -134,6 +145,7 @@ def build_options(
         cwd=launch.working_directory,
         stderr=launch.stderr,
         **model_options(agent, settings),
+        **permission_options(settings, profile.working_directory if profile else None),
         **subagent_options(profile.subagents if profile else {}),
         **output_options(profile.response_schema if profile else None),
         **(launch.beginning.options() if launch.beginning else {}),

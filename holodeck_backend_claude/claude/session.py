@@ -15,6 +15,7 @@ import asyncio
 import contextvars
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -37,6 +38,7 @@ from holodeck_backend_claude.sessions import StreamedSession
 
 if TYPE_CHECKING:
     from holodeck_backend_claude.calls import BoundTool
+    from holodeck_backend_claude.claude.permissions.gate import Gate
     from holodeck_backend_claude.claude.server import Run
     from holodeck_backend_claude.claude.transcripts.recording import Recording
     from holodeck_backend_claude.contract import JsonSchema
@@ -54,6 +56,7 @@ class ClaudeSession(StreamedSession):
         connect: Makes the client of this session, and another one after a crash.
         session_id: The id of the conversation.
         turn_seconds: How long one turn may take.
+        gate: Decides on the calls of Claude Code's tools.
         schema: The form that answers have to have; None leaves them free.
         recording: Takes the conversation to a store; closed with the session.
         on_close: Called once when the session has ended.
@@ -65,6 +68,7 @@ class ClaudeSession(StreamedSession):
         *,
         session_id: str,
         turn_seconds: float,
+        gate: Gate,
         schema: JsonSchema | None = None,
         recording: Recording | None = None,
         on_close: Callable[[ClaudeSession], None] = lambda _session: None,
@@ -72,6 +76,8 @@ class ClaudeSession(StreamedSession):
         self.session_id = session_id
         self._connect = connect
         self._turn_seconds = turn_seconds
+        self._gate = gate
+        gate.pausing = self._paused
         self._schema = schema
         self._recording = recording
         self._on_close = on_close
@@ -152,7 +158,6 @@ class ClaudeSession(StreamedSession):
         """
         if not self._requests:
             return False
-        running = self._requests[0]
         running.stop(outcomes.INTERRUPTED)
         await running.ended.wait()
         return True
@@ -182,6 +187,9 @@ class ClaudeSession(StreamedSession):
         self._on_close(self)
 
     def _stop_turn(self, reason: str, detail: str | None = None) -> None:
+    def _paused(self) -> AbstractContextManager[None]:
+        return self._requests[0].paused() if self._requests else nullcontext()
+
         if self._requests:
             self._requests[0].stop(reason, detail)
 
@@ -275,6 +283,7 @@ class ClaudeSession(StreamedSession):
         return replace(
             result,
             session_id=result.session_id or self.session_id,
+            permission_denials=self._gate.take_denials(result),
             warnings=[*result.warnings, *([problem] if problem else [])],
         )
 
@@ -282,6 +291,7 @@ class ClaudeSession(StreamedSession):
         """After a turn that did not end by itself: cancel its calls, free the process or end it."""
         self._calls.cancel()
         self._idle = turn.is_complete or not request.sent or not self._usable
+        self._gate.cancel()
         if self._idle or self._ended_by is not None:
             return
         client = self._running_client()

@@ -17,7 +17,9 @@ from holodeck_backend_claude.claude.content_blocks import as_prompt
 from holodeck_backend_claude.claude.options import Conversation, Launch, build_options
 from holodeck_backend_claude.claude.process.ending import has_last_work
 from holodeck_backend_claude.claude.process.environment import child_environment, kept_names
+from holodeck_backend_claude.claude.process.family import ADOPTS
 from holodeck_backend_claude.claude.process.private_folder import PrivateFolder
+from holodeck_backend_claude.claude.process.starting import Start
 from holodeck_backend_claude.contract import BackendSessionError
 from holodeck_backend_claude.redaction import mask_secrets
 
@@ -32,6 +34,7 @@ log = logging.getLogger(__name__)
 START_SECONDS = 60.0
 STOP_SECONDS = 5.0
 _STDERR_LINES = 20
+_STDERR_CHARS = 2_000  # of one line: a process can write megabytes without a line end
 
 
 class Client:
@@ -62,57 +65,48 @@ class Client:
         from claude_agent_sdk import ClaudeSDKClient
 
         self._folder = folder = self._folder or PrivateFolder()
+        where = self._conversation.profile.working_directory or folder.working_directory
         environment = child_environment(self._agent, self._agent.environment(), folder.path)
         program = find_program()
+        folder.runs_commands = "Bash" in self._conversation.profile.built_ins
+        adopts = {ADOPTS: "1"} if folder.runs_commands else {}
         launch = Launch(
             cli_path=folder.write_launcher(
                 program, kept_names(environment), version=known_version(program)
             ),
-            env=environment,
+            env=environment | adopts,
             system_prompt_file=folder.write_system_prompt(self._conversation.profile.system_prompt),
-            working_directory=folder.working_directory,
-            stderr=self._stderr.append,
+            working_directory=where,
+            stderr=self._take_stderr,
             beginning=self._conversation.beginning,
         )
-        self._conversation.beginning.prepare(folder.configuration, folder.working_directory)
+        self._conversation.beginning.prepare(folder.configuration, where)
         options = build_options(
             self._agent,
             mcp_configs=self._conversation.tool_servers,
             allowed_tools=self._conversation.allowed_tools,
             profile=self._conversation.profile,
+            hooks=self._conversation.hooks,
             launch=launch,
         )
         self._has_last_work = has_last_work(options, folder.path)
         self._sdk = ClaudeSDKClient(options)
-        late = asyncio.Event()
-        killer = asyncio.create_task(self._kill_after(START_SECONDS, late))
+        start = Start(folder, seconds=START_SECONDS)
         try:
-            await self._sdk.connect()
+            await start.connect(self._sdk)
         except Exception as cause:
-            what = mask_secrets(str(cause))
-            if late.is_set():
-                what = f"no answer within {START_SECONDS:g} s"
+            what = start.problem or mask_secrets(str(cause))
             raise BackendSessionError(
                 f"Claude Code did not start: {what}{self.last_words()}"
             ) from cause
-        finally:
-            killer.cancel()
-
-    async def _kill_after(self, seconds: float, late: asyncio.Event) -> None:
-        """Give a start up: one whose process is gone ends by itself, and in order.
-
-        More than once, because SDK 0.2.82 runs the program twice: first to ask its version.
-        """
-        await asyncio.sleep(seconds)
-        late.set()
-        while True:
-            self.kill()
-            await asyncio.sleep(0.1)
 
     def kill(self) -> None:
         """End the process group at once; the client is still to be ended in order."""
         if self._folder is not None:
             self._folder.kill()
+
+    def _take_stderr(self, line: str) -> None:
+        self._stderr.append(line[-_STDERR_CHARS:])
 
     def last_words(self) -> str:
         """The last lines of the process's stderr, or nothing."""
@@ -140,9 +134,22 @@ class Client:
         prompt = as_prompt(message, files) if files else literal_prompt(message)
         await self._connected.query(prompt)
 
-    def receive(self) -> AsyncIterator[Message]:
-        """The SDK's messages up to and including the result of the turn."""
-        return self._connected.receive_response()
+    async def receive(self) -> AsyncIterator[Message]:
+        """The SDK's messages up to and including the result of the turn.
+
+        A good result before anything else is left over from the turn before: it is passed over.
+        """
+        from claude_agent_sdk import ResultMessage
+
+        begun, ended = False, False
+        while not ended:
+            ended = True
+            async for message in self._connected.receive_response():
+                if isinstance(message, ResultMessage) and not begun and not message.is_error:
+                    ended = False
+                    continue
+                begun = True
+                yield message
 
     @property
     def _connected(self) -> ClaudeSDKClient:
@@ -159,7 +166,7 @@ class Client:
         try:
             async with asyncio.timeout(STOP_SECONDS):
                 await self._connected.interrupt()
-                async for message in self.receive():
+                async for message in self._connected.receive_response():
                     feed(message)
         except Exception as cause:  # noqa: BLE001  whatever it is, the process is given up
             log.debug("Claude Code did not stop its turn: %s", cause)
@@ -192,6 +199,7 @@ class Client:
         if folder is None:
             return
         # Killing the group is what makes a disconnect that hangs come to its end, in order.
+        folder.end_family()
         seconds = 0.0 if at_once or not self._has_last_work else STOP_SECONDS
         killer = asyncio.get_running_loop().call_later(seconds, folder.kill)
         if sdk is not None:

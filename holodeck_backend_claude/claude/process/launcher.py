@@ -18,10 +18,24 @@ def main() -> None:
     keep = set(names.split(","))
     environment = {name: value for name, value in os.environ.items() if name in keep}
     os.setsid()
+    if "HOLODECK_ADOPTS_ORPHANS" in os.environ:
+        adopt_orphans()
     descriptor = os.open(pid_file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     os.write(descriptor, str(os.getpid()).encode())
     os.close(descriptor)
-    os.execve(program, [program, *arguments], environment)  # noqa: S606  replacing is the point
+    try:
+        os.execve(program, [program, *arguments], environment)  # noqa: S606  replacing is the point
+    except OSError as cause:
+        sys.exit(f"{program} cannot be run: {cause.strerror}")
+
+
+def adopt_orphans() -> None:
+    """Become the parent of what loses its own below, so that it can be found; on Linux only."""
+    import ctypes
+
+    subreaper = 36
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(subreaper, 1, 0, 0, 0)
 
 
 if __name__ == "__main__":

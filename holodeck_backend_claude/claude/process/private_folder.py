@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from holodeck_backend_claude.claude.process import launcher
+from holodeck_backend_claude.claude.process.family import end_family
 
 _PREFIX = "holodeck-claude-"
 _LOCK = "lock"
@@ -82,6 +83,8 @@ class PrivateFolder:
     def _pid_file(self) -> Path:
         return self.path / "pid"
 
+    runs_commands = False  # whether the process can start others
+
     def pid(self) -> int | None:
         """The process id, which is also that of its group; None before the launcher ran."""
         try:
@@ -109,6 +112,7 @@ class PrivateFolder:
 
     def kill(self) -> None:
         """End the whole process group at once; nothing happens if it is gone."""
+        self.end_family()
         pid = self.pid()
         if pid is None:
             return
@@ -116,6 +120,12 @@ class PrivateFolder:
             os.killpg(pid, signal.SIGKILL)
         except (ProcessLookupError, PermissionError):
             return
+        self.end_family()
+
+    def end_family(self) -> None:
+        """End what the process started, where it can start anything; the process itself stays."""
+        if self.runs_commands:
+            end_family(self.pid() if self.is_running() else None, self.path)
 
 
 def end_all() -> None:

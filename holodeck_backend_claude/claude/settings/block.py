@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from holodeck_backend_claude.claude.settings.agents import SubagentConfig, SubagentName
 from holodeck_backend_claude.claude.settings.environment import Variables
+from holodeck_backend_claude.claude.settings.grants import Grants
 from holodeck_backend_claude.claude.settings.model import Effort, ExtendedThinking
 from holodeck_backend_claude.claude.settings.sessions import SessionSettings
 from holodeck_backend_claude.config.base import NonBlank
 
-ToolName = Annotated[str, Field(min_length=1)]
 
-
-class ClaudeSettings(BaseModel):
-    """The ``claude:`` block.
+class ClaudeSettings(Grants):
+    """The ``claude:`` block; what it grants is in :class:`Grants`.
 
     Attributes:
         max_turns: Model turns of one run at most; None means no limit.
         max_budget_usd: US dollars one conversation may cost; None means no limit.
-        allowed_tools: If given, only these of the agent's tools are offered to the model, by the
-            name the model sees (``kb_search``).
         extended_thinking: Thinking before the answer.
         effort: How much work the model puts into an answer; None leaves it to the model.
         fallback_model: Answers where the agent's own model is overloaded.
@@ -37,7 +32,6 @@ class ClaudeSettings(BaseModel):
 
     max_turns: int | None = Field(default=None, ge=1, le=1_000)
     max_budget_usd: float | None = Field(default=None, gt=0)
-    allowed_tools: tuple[ToolName, ...] | None = None
     extended_thinking: ExtendedThinking = ExtendedThinking()
     effort: Effort | None = None
     fallback_model: NonBlank | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import contextvars
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 
 from holodeck_backend_claude import outcomes
 from holodeck_backend_claude.contract import ExecutionResult, InputFile, TurnEnd
@@ -39,6 +39,8 @@ class Request:
         self.ended = asyncio.Event()
         self.context = contextvars.copy_context()
         self._limit: asyncio.Timeout | None = None
+        self._pauses = 0
+        self._left = 0.0
 
     @property
     def is_stopped(self) -> bool:
@@ -58,6 +60,24 @@ class Request:
             self.stopped_by = self.stopped_by or outcomes.TIMED_OUT
         finally:
             self._limit = None
+
+    @contextlib.contextmanager
+    def paused(self) -> Iterator[None]:
+        """The clock of the turn stands still meanwhile: somebody thinks about a question."""
+        clock = asyncio.get_running_loop().time
+        limit = self._limit
+        runs = limit is not None and self._pauses == 0 and not self.is_stopped
+        if limit is not None and runs and (end := limit.when()) is not None:
+            self._left = end - clock()
+            limit.reschedule(None)
+        self._pauses += 1
+        try:
+            yield
+        finally:
+            self._pauses -= 1
+            again = self._pauses == 0 and self._limit is limit and not self.is_stopped
+            if limit is not None and again:
+                limit.reschedule(clock() + self._left)
 
     def stop(self, reason: str, detail: str | None = None) -> None:
         """End the turn as soon as possible; the first reason stays."""

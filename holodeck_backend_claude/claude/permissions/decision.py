@@ -1,0 +1,191 @@
+"""The one decision on each tool call of the model: may it run, and with which arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from holodeck_backend_claude.claude.permissions.builtins import BUILT_INS, FILE_TOOLS, SIDE_EFFECTS
+from holodeck_backend_claude.claude.permissions.paths import PathRefusedError, WorkingDirectory
+from holodeck_backend_claude.claude.permissions.shell.command_line import check
+from holodeck_backend_claude.consent import Consent, Pausing
+from holodeck_backend_claude.contract import PermissionRequest
+
+if TYPE_CHECKING:
+    from holodeck_backend_claude.calls import BoundTool
+    from holodeck_backend_claude.claude.settings.grants import Grants
+
+_REASONS = {
+    "shell": "it runs a command line",
+    "read": "it reads files",
+    "change": "it changes files",
+    "other": "it is a built-in tool",
+}
+_LEAVES_SANDBOX = "dangerouslyDisableSandbox"
+_OTHERWISE = (
+    "set claude.permission_mode to acceptEdits, which lets the file tools run without asking, or "
+    "to acceptAll, or use 'holodeck-claude chat', which asks"
+)
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What is decided on a call.
+
+    Attributes:
+        refusal: Why it must not run; None where it may.
+        arguments: What it runs with in place of what the model gave; None leaves that.
+    """
+
+    refusal: str | None = None
+    arguments: Mapping[str, Any] | None = None
+
+
+class Permissions:
+    """Decides on the calls of one agent.
+
+    Args:
+        settings: What agent.yaml grants.
+        built_ins: The built-ins that the model is offered.
+        tools: The agent's own tools that it is offered, by their full names on the wire.
+        working_directory: Where the file tools work; None where there are none.
+        consent: Who agrees to calls.
+    """
+
+    def __init__(
+        self,
+        settings: Grants,
+        *,
+        built_ins: tuple[str, ...] = (),
+        tools: Mapping[str, BoundTool],
+        working_directory: Path | None,
+        consent: Consent,
+    ) -> None:
+        self._settings = settings
+        self._built_ins = built_ins
+        self._tools = tools
+        self._folder = WorkingDirectory(working_directory) if working_directory else None
+        self._consent = consent
+
+    @property
+    def are_needed(self) -> bool:
+        """Whether there is any call to decide on: the agent's harmless tools need nobody."""
+        return bool(self._built_ins) or any(map(_is_destructive, self._tools.values()))
+
+    def name(self, wire_name: str) -> str:
+        """What results call a tool."""
+        tool = self._tools.get(wire_name)
+        return tool.name if tool else wire_name
+
+    async def decide(
+        self,
+        wire_name: str,
+        arguments: Mapping[str, Any],
+        *,
+        cwd: str | None = None,
+        pausing: Pausing = nullcontext,
+    ) -> Decision:
+        """Decide on one call.
+
+        Args:
+            wire_name: The tool, as Claude Code calls it.
+            arguments: What the model gave it.
+            cwd: Where relative paths of the call start.
+            pausing: Stops the clock of the turn while somebody is asked.
+        """
+        tool = self._tools.get(wire_name)
+        if tool is not None:
+            return await self._on_own_tool(tool, arguments, pausing)
+        if wire_name == STRUCTURED_OUTPUT_TOOL:
+            return Decision()  # it is how the model gives its answer, and does nothing else
+        if wire_name not in self._built_ins:
+            return Decision(f"{wire_name} is not granted by agent.yaml")
+        try:
+            changed = self._within_rules(wire_name, arguments, cwd)
+        except PathRefusedError as refused:
+            return Decision(str(refused))
+        if wire_name == "Bash" and (refusal := self._excluded(arguments)):
+            return Decision(refusal)
+        request = PermissionRequest(wire_name, arguments, _REASONS[BUILT_INS[wire_name].kind])
+        refusal = await self._consent.why_not(
+            request,
+            has_side_effects=wire_name in SIDE_EFFECTS,
+            has_to_ask=self._has_to_ask(wire_name),
+            otherwise=_OTHERWISE,
+            pausing=pausing,
+        )
+        return Decision(refusal, changed)
+
+    # -------------------------------------------------------------------------------- within
+
+    async def _on_own_tool(
+        self, tool: BoundTool, arguments: Mapping[str, Any], pausing: Pausing
+    ) -> Decision:
+        """The agent's own tools are granted by being listed; a destructive one has to ask."""
+        is_destructive = _is_destructive(tool)
+        refusal = await self._consent.why_not(
+            PermissionRequest(tool.name, arguments, "it is marked destructive"),
+            has_side_effects=is_destructive,
+            has_to_ask=is_destructive and self._settings.permission_mode != "acceptAll",
+            otherwise="set claude.permission_mode to acceptAll, or use 'holodeck-claude chat', "
+            "which asks",
+            pausing=pausing,
+        )
+        return Decision(refusal)
+
+    def _within_rules(
+        self, name: str, arguments: Mapping[str, Any], cwd: str | None
+    ) -> Mapping[str, Any] | None:
+        """The arguments with the very files that were checked.
+
+        Raises:
+            PathRefusedError: A path or pattern leaves the working directory, or is private.
+        """
+        if name == "Bash":
+            kept = {key: value for key, value in arguments.items() if key != _LEAVES_SANDBOX}
+            sandbox = self._settings.sandbox
+            may_leave = sandbox is not None and sandbox.allowUnsandboxedCommands
+            return None if may_leave or len(kept) == len(arguments) else kept
+        if name == AGENT_TOOL:
+            return as_configured(arguments)
+        if name not in FILE_TOOLS:
+            return None
+        if self._folder is None:
+            raise PathRefusedError("there is no working directory")
+        if name == "Glob":
+            self._folder.check_pattern(arguments.get("pattern"))
+        key = "path" if name in ("Glob", "Grep") else "file_path"
+        if key == "path" and arguments.get(key) is None:
+            found = self._folder.resolved(cwd or str(self._folder.root))
+        else:
+            found = self._folder.resolved(arguments.get(key), cwd)
+        return {**arguments, key: str(found)}
+
+    def _excluded(self, arguments: Mapping[str, Any]) -> str | None:
+        bash = self._settings.bash
+        command = arguments.get("command")
+        if not isinstance(command, str):
+            return "that is no command line"
+        return check(command, bash.excluded_commands, allow_unsafe=bash.allow_unsafe)
+
+    def _has_to_ask(self, name: str) -> bool:
+        settings = self._settings
+        if settings.permission_mode == "acceptAll" or name == AGENT_TOOL:
+            return False  # a subagent is listed in agent.yaml, and its own calls come here too
+        if name == "Bash" and settings.sandbox is not None:
+            return not (settings.sandbox.enabled and settings.sandbox.autoAllowBashIfSandboxed)
+        return not (settings.permission_mode == "acceptEdits" and name in FILE_TOOLS)
+
+    @property
+    def denied_unasked(self) -> tuple[str, ...]:
+        """The built-ins that are offered although every call of them will be denied."""
+        if self._consent.can_ask:
+            return ()
+        return tuple(name for name in self._built_ins if self._has_to_ask(name))
+
+
+def _is_destructive(tool: BoundTool) -> bool:
+    return tool.annotations.destructive is True

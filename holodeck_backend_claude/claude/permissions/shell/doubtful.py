@@ -1,0 +1,208 @@
+"""Constructs in which bash may run what no command line shows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from holodeck_backend_claude.claude.permissions.shell.findings import Doubt, shown
+from holodeck_backend_claude.claude.permissions.shell.words import source_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+# Everything else of the grammar is not understood.
+_KNOWN = frozenset(
+    [
+        "program",
+        "list",
+        "pipeline",
+        "command",
+        "command_name",
+        "redirected_statement",
+        "file_redirect",
+        "herestring_redirect",
+        "heredoc_redirect",
+        "heredoc_start",
+        "heredoc_body",
+        "heredoc_content",
+        "heredoc_end",
+        "subshell",
+        "compound_statement",
+        "if_statement",
+        "elif_clause",
+        "else_clause",
+        "for_statement",
+        "while_statement",
+        "do_group",
+        "case_statement",
+        "case_item",
+        "function_definition",
+        "negated_command",
+        "variable_assignment",
+        "variable_assignments",
+        "array",
+        "declaration_command",
+        "unset_command",
+        "test_command",
+        "unary_expression",
+        "binary_expression",
+        "parenthesized_expression",
+        "test_operator",
+        "word",
+        "number",
+        "string",
+        "string_content",
+        "raw_string",
+        "concatenation",
+        "simple_expansion",
+        "expansion",
+        "variable_name",
+        "special_variable_name",
+        "command_substitution",
+        "process_substitution",
+        "comment",
+        "file_descriptor",
+        "ansi_c_string",
+        "brace_expression",
+        "regex",
+        "extglob_pattern",
+        "arithmetic_expansion",
+        "subscript",
+        "c_style_for_statement",
+        "postfix_expression",
+        "ternary_expression",
+    ]
+)
+
+# Their values change what a name means, or are run by bash itself.
+_SPECIAL_VARIABLES = frozenset(
+    [
+        "PATH",
+        "IFS",
+        "ENV",
+        "BASH_ENV",
+        "PS0",
+        "PS1",
+        "PS2",
+        "PS3",
+        "PS4",
+        "PROMPT_COMMAND",
+        "SHELLOPTS",
+        "BASHOPTS",
+        "SHELL",
+        "CDPATH",
+        "EXECIGNORE",
+        "BASH_ALIASES",
+        "BASH_CMDS",
+        "BASH_LOADABLES_PATH",
+        "BASH_XTRACEFD",
+        "PAGER",
+        "EDITOR",
+        "VISUAL",
+        "GIT_PAGER",
+        "GIT_EDITOR",
+        "GIT_SSH",
+        "GIT_SSH_COMMAND",
+        "GIT_EXTERNAL_DIFF",
+        "LD_PRELOAD",
+        "LD_LIBRARY_PATH",
+        "DYLD_INSERT_LIBRARIES",
+        "POSIXLY_CORRECT",
+        "FCEDIT",
+        "MAKEFLAGS",
+    ]
+)
+
+_PLAIN_EXPANSION = re.compile(
+    r"\$\{#?[A-Za-z_]\w*(?:\[(?:\d+|[@*])\])?"
+    r"(?:(?::?[-=?+]|##?|%%?|//?|\^\^?|,,?).*|:\d+(?::\d+)?)?\}"
+    r"|\$\{[#@*?$!0-9-]\}",
+    re.DOTALL,
+)
+_NUMBERS_ONLY = re.compile(r"[\s\d+*/%()<>=!&|^~?:-]*")
+_ARITHMETIC_TEST = re.compile(r"-(?:eq|ne|lt|le|gt|ge|v|R)")
+_PLAIN_INDEX = re.compile(r"\d+|[@*]")
+_PLAIN_OPTIONS = re.compile(r"[-+][xrgaAp]+")
+
+
+_DUPLICATES = re.compile(r"^\d*(?:[<>]&|&>)")
+_PLAIN_TARGET = re.compile(r"(?:[<>]&|&>>?)\s*(?:\d+-?|-|[\w./-]+)$")
+
+
+def is_special(variable: str) -> bool:
+    """Whether setting this variable may change what is run."""
+    return variable in _SPECIAL_VARIABLES or variable.startswith(("BASH_FUNC_", "GIT_CONFIG"))
+
+
+def doubts_about(node: Node) -> Iterator[Doubt]:
+    """What is doubtful about this node itself, its children not counted."""
+    source = source_of(node)
+    match node.type:
+        case "arithmetic_expansion":
+            if not _NUMBERS_ONLY.fullmatch(source.strip("$([])")):
+                yield _arithmetic(source)
+        case "compound_statement" if source.startswith("(("):
+            if not _NUMBERS_ONLY.fullmatch(source.strip("()")):
+                yield _arithmetic(source)
+        case "c_style_for_statement":
+            yield _arithmetic("for ((")
+        case "expansion" if not _PLAIN_EXPANSION.fullmatch(source):
+            yield Doubt(f"{shown(source)} may run something when it is expanded")
+        case "subscript":
+            index = node.child_by_field_name("index")
+            if index is None or not _PLAIN_INDEX.fullmatch(source_of(index)):
+                yield _arithmetic(source)
+        case "variable_assignment":
+            name = source.split("=", 1)[0].rstrip("+").split("[", 1)[0]
+            if is_special(name):
+                yield Doubt(f"{name} changes what is run")
+        case "file_redirect" if _DUPLICATES.search(source) and not _PLAIN_TARGET.search(source):
+            yield Doubt(f"bash expands {shown(source)} twice")
+        case "test_command":
+            yield from _in_test(node, source)
+        case "declaration_command" | "unset_command":
+            yield from _in_declaration(node)
+        case "function_definition" if "-" in source.split("(", 1)[0]:
+            return
+        case kind if kind not in _KNOWN:
+            yield Doubt(f"{shown(source)} is not understood")
+
+
+def _arithmetic(source: str) -> Doubt:
+    return Doubt(f"arithmetic with variables can run commands: {shown(source)}")
+
+
+def _in_test(node: Node, source: str) -> Iterator[Doubt]:
+    """``[[ a -eq b ]]`` computes both sides, ``-v`` the index of a name."""
+    if not source.startswith("["):
+        yield Doubt(f"{shown(source)} is not understood")
+    for expression in _below(node):
+        if expression.type != "test_operator":
+            continue
+        operator = source_of(expression)
+        is_number_test = source.startswith("[[") or operator in ("-v", "-R")
+        if _ARITHMETIC_TEST.fullmatch(operator) and is_number_test:
+            around = [source_of(each) for each in (expression.parent or node).named_children]
+            if not all(_NUMBERS_ONLY.fullmatch(each) for each in around if each != operator):
+                yield _arithmetic(source)
+
+
+def _in_declaration(node: Node) -> Iterator[Doubt]:
+    """``declare -i`` computes what is assigned, ``-n`` gives a name to anything."""
+    for child in node.named_children:
+        source = source_of(child)
+        if child.type in ("variable_name", "variable_assignment"):
+            continue
+        if child.type == "word" and _PLAIN_OPTIONS.fullmatch(source):
+            continue
+        if child.type == "word" and re.fullmatch(r"\w+|-[fv]", source):
+            continue
+        yield Doubt(f"{shown(source)} may be more than a name")
+
+
+def _below(node: Node) -> Iterator[Node]:
+    for child in node.named_children:
+        yield child
+        yield from _below(child)

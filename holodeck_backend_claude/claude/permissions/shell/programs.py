@@ -1,0 +1,270 @@
+"""Commands that are, or read, program text: what of it can be told from a command line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from holodeck_backend_claude.claude.permissions.shell.findings import Unknown, Word
+
+SHELLS = frozenset(
+    ["sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "csh", "tcsh", "rbash", "yash"]
+)
+
+# Each may run anything, and nothing on the command line says what.
+ALWAYS_DOUBTFUL = frozenset(
+    [
+        "eval",
+        "source",
+        ".",
+        "alias",
+        "bind",
+        "complete",
+        "compgen",
+        "compopt",
+        "fc",
+        "let",
+        "enable",
+        "shopt",
+        "parallel",
+        "watch",
+        "script",
+        "su",
+        "runuser",
+        "chroot",
+        "unshare",
+        "nsenter",
+        "docker",
+        "podman",
+        "nerdctl",
+        "kubectl",
+        "screen",
+        "tmux",
+        "at",
+        "batch",
+        "crontab",
+        "systemd-run",
+        "expect",
+        "entr",
+        "ssh",
+        "strace",
+        "ltrace",
+        "gdb",
+        "lldb",
+        "flock",
+        "fakeroot",
+        "start-stop-daemon",
+        "daemonize",
+        "run-parts",
+        "pkexec",
+        "runcon",
+        "setpriv",
+        "setarch",
+        "linux32",
+        "linux64",
+        "taskset",
+        "chrt",
+        "numactl",
+        "prlimit",
+        "cgexec",
+        "firejail",
+        "bwrap",
+        "proot",
+        "rlwrap",
+        "socat",
+        "ncat",
+        "m4",
+        "dc",
+        "ed",
+        "ex",
+        "vi",
+        "vim",
+        "nvim",
+        "emacs",
+        "osascript",
+        "pwsh",
+        "powershell",
+        "make",
+        "gmake",
+        "ninja",
+        "lua",
+        "luajit",
+        "tclsh",
+        "rsync",
+        "zip",
+        "scp",
+        "sftp",
+        "watchexec",
+        "find2perl",
+        "perf",
+        "valgrind",
+        "hyperfine",
+        "tini",
+        "dumb-init",
+        "gosu",
+        "su-exec",
+        "cmd.exe",
+        "fd",
+        "fdfind",
+        "xonsh",
+        "nu",
+        "elvish",
+    ]
+)
+
+# Reserved words: a command of such a name is one that the grammar did not understand.
+RESERVED = frozenset(
+    [
+        "{",
+        "}",
+        "!",
+        "if",
+        "then",
+        "else",
+        "elif",
+        "fi",
+        "case",
+        "esac",
+        "for",
+        "select",
+        "while",
+        "until",
+        "do",
+        "done",
+        "in",
+        "function",
+        "[[",
+        "]]",
+        "coproc",
+        "(",
+        ")",
+    ]
+)
+
+_INLINE = {
+    re.compile(r"python[\d.]*|pypy[\d.]*"): re.compile(r"-[A-Za-z]*[cm].*|-"),
+    re.compile(r"perl[\d.]*"): re.compile(r"-[A-Za-z\d]*[eEM].*|-"),
+    re.compile(r"ruby[\d.]*"): re.compile(r"-[A-Za-z\d]*[er].*|-"),
+    re.compile(r"node|nodejs|bun|deno"): re.compile(
+        r"-[a-z]*[epri].*|--eval.*|--print.*|--require.*|--import.*|eval|repl|-|x"
+    ),
+    re.compile(r"php[\d.]*"): re.compile(r"-[A-Za-z]*[rBRFE].*|--run.*|-"),
+    re.compile(r"Rscript|R|julia"): re.compile(r"-[eE].*|--eval.*|-"),
+}
+_AWK = re.compile(r"[gmn]?awk|original-awk|goawk")
+_AWK_RUNS = re.compile(r"system|\||getline|@|-[fiEle]|--")
+# The scripts of sed that are understood: addresses, then p, d, q, = or a substitution.
+_SED_TEXT = r"(?:\\.|[^\\/\n])*"
+_SED_ADDRESS = rf"(?:\d+|\$|/{_SED_TEXT}/)"
+_SED_PART = r"(?:\\.|[^\\{0}\n])*"
+_SED_OTHER = "|".join(
+    rf"s{mark}{part}{mark}{part}{mark}[gpiI\d]*"
+    for mark, part in ((re.escape(mark), _SED_PART.format(mark)) for mark in "/|#,@")
+)
+_SED_COMMAND = rf"\s*(?:{_SED_ADDRESS}(?:,{_SED_ADDRESS})?)?\s*!?\s*(?:[pdq=]|{_SED_OTHER})\s*"
+_SED_SCRIPT = re.compile(rf"{_SED_COMMAND}(?:[;\n]{_SED_COMMAND})*;?\s*")
+_SED_OPTION = re.compile(r"-[nErsuz]+|-i(?:\.\w+)?|--in-place|--quiet|--silent|--regexp-extended")
+_RUNNING_OPTIONS = {
+    "tar": re.compile(r"--checkpoint-action.*|--to-command.*|-[a-zA-Z]*[IF].*|--use-compress.*"
+                      r"|--info-script.*|--new-volume.*|--rsh.*|--rmt.*"),
+    "git": re.compile(r"-c.*|-[a-zA-Z]*x.*|--exec.*|--config-env.*|bisect|submodule|filter-branch"
+                      r"|difftool|mergetool|config|--upload-pack.*|--receive-pack.*|-u.*"
+                      r"|-[a-zA-Z]*O.*|--open-files.*"),
+    "sort": re.compile(r"--compress-program.*"),
+    "man": re.compile(r"-[a-zA-Z]*[PH].*|--pager.*|--html.*"),
+    "split": re.compile(r"--filter.*"),
+    "less": re.compile(r".*"),
+    "mapfile": re.compile(r"-[a-zA-Z]*C.*"),
+    "readarray": re.compile(r"-[a-zA-Z]*C.*"),
+    "hash": re.compile(r"-[a-zA-Z]*p.*"),
+    "jobs": re.compile(r"-[a-zA-Z]*x.*"),
+    "psql": re.compile(r".*"),
+    "sqlite3": re.compile(r".*\.(?:shell|system).*", re.DOTALL),
+    "mysql": re.compile(r".*"),
+    "rg": re.compile(r"--pre.*|--hostname-bin.*"),
+    "npx": re.compile(r"-c.*|--call.*"),
+    "npm": re.compile(r"exec|x"),
+    "wget": re.compile(r"--use-askpass.*"),
+    "dpkg": re.compile(r"--pre-invoke.*|--post-invoke.*"),
+    "apt": re.compile(r"-o.*"),
+    "apt-get": re.compile(r"-o.*"),
+    "pip": re.compile(r"--editor.*"),
+}  # fmt: skip
+
+# Builtins whose arguments are names: anything else in them, bash may compute.
+_NAMES = frozenset(
+    ["read", "unset", "getopts", "local", "export", "readonly", "declare", "typeset", "wait"]
+)
+_PLAIN_NAME = re.compile(r"[\w:-]*|[A-Za-z_]\w*=[^$`\[\]]*")
+_PLAIN_SET = re.compile(
+    r"[-+][euxofCvnbmhtEaT]+|--?|pipefail|errexit|nounset|xtrace|noclobber|noglob"
+)
+
+
+def why_doubtful(name: str, arguments: Sequence[Word]) -> str | None:
+    """Why it cannot be told what this command runs, or None.
+
+    Args:
+        name: The command, without folders.
+        arguments: Its arguments.
+    """
+    if name in ALWAYS_DOUBTFUL:
+        return f"what {name} runs cannot be told"
+    if name in RESERVED:
+        return f"{name!r} is not understood here"
+    if name in _NAMES and not _all_match(_PLAIN_NAME, arguments):
+        return f"{name} is given more than names"
+    if name == "set" and not _all_match(_PLAIN_SET, arguments):
+        return "set may change how the line is read"
+    if name == "printf" and arguments[:1] == ["-v"]:
+        return "printf -v may compute what it is given"
+    if name in ("test", "[") and not _all_match(re.compile(r"(?!-[vR]$)[^`$\[]*"), arguments):
+        return f"{name} may compute what it is given"
+    return _inline(name, arguments)
+
+
+def _inline(name: str, arguments: Sequence[Word]) -> str | None:
+    for program, code in _INLINE.items():
+        if program.fullmatch(name):
+            if not arguments or _first_matching(code, arguments):
+                return f"{name} is given program text"
+            if isinstance(arguments[0], Unknown):
+                return f"{name} is given {arguments[0].source}"
+    if _AWK.fullmatch(name) and not _all_match(re.compile(r"[^$]*|.*", re.DOTALL), arguments):
+        return f"{name} is given program text that nobody knows yet"
+    if _AWK.fullmatch(name) and _first_matching(_AWK_RUNS, arguments, part=True):
+        return f"{name} is given program text that may run a command"
+    if name in ("sed", "gsed") and not _is_plain_sed(arguments):
+        return f"{name} is given program text that may run a command"
+    options = _RUNNING_OPTIONS.get(name)
+    if options is not None and (found := _first_matching(options, arguments)):
+        return f"{name} {found} may run a command"
+    return None
+
+
+def _is_plain_sed(arguments: Sequence[Word]) -> bool:
+    """Whether the scripts of sed are known, and only edit."""
+    rest = list(arguments)
+    scripts: list[Word] = []
+    while rest and isinstance(rest[0], str) and rest[0].startswith("-"):
+        option = rest.pop(0)
+        if option == "-e" and rest:
+            scripts.append(rest.pop(0))
+        elif not _SED_OPTION.fullmatch(str(option)):
+            return False
+    scripts = scripts or rest[:1]
+    options_later = any(not isinstance(word, str) or word.startswith("-") for word in rest)
+    return not options_later and bool(scripts) and _all_match(_SED_SCRIPT, scripts)
+
+
+def _all_match(pattern: re.Pattern[str], words: Sequence[Word]) -> bool:
+    return all(isinstance(word, str) and pattern.fullmatch(word) for word in words)
+
+
+def _first_matching(
+    pattern: re.Pattern[str], words: Sequence[Word], *, part: bool = False
+) -> str | None:
+    for word in words:
+        if isinstance(word, str) and (pattern.search(word) if part else pattern.fullmatch(word)):
+            return word
+    return None

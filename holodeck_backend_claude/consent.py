@@ -1,0 +1,62 @@
+"""Whether a call may run that somebody has to agree to: the same on every backend."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+
+from holodeck_backend_claude.contract import AskPermission, PermissionRequest
+
+NO_SIDE_EFFECTS = "side effects are off in this run"
+SAID_NO = "the user said no"
+
+Pausing = Callable[[], AbstractContextManager[None]]
+"""``with pausing(): ...`` stops the clock of the turn meanwhile."""
+
+
+class Consent:
+    """Who agrees to calls, in one run of an agent.
+
+    Args:
+        ask: Asks somebody; None where nobody can be asked. It is called for one call at a time.
+        side_effects: Whether calls may change anything outside of the conversation.
+    """
+
+    def __init__(self, ask: AskPermission | None = None, *, side_effects: bool = True) -> None:
+        self._ask = ask
+        self._side_effects = side_effects
+        self._turn = asyncio.Lock()
+
+    @property
+    def can_ask(self) -> bool:
+        """Whether there is somebody to ask."""
+        return self._ask is not None
+
+    async def why_not(
+        self,
+        request: PermissionRequest,
+        *,
+        has_side_effects: bool,
+        has_to_ask: bool,
+        otherwise: str,
+        pausing: Pausing = nullcontext,
+    ) -> str | None:
+        """Why a call must not run, or None where it may.
+
+        Args:
+            request: The call, as whoever is asked sees it.
+            has_side_effects: Whether it may change anything outside of the conversation.
+            has_to_ask: Whether somebody has to agree.
+            otherwise: What could be set so that nobody is asked, for the refusal.
+            pausing: Stops the clock of the turn while somebody thinks.
+        """
+        if has_side_effects and not self._side_effects:
+            return NO_SIDE_EFFECTS
+        if not has_to_ask:
+            return None
+        if self._ask is None:
+            return f"{request.reason}, and nobody can be asked in this run; {otherwise}"
+        with pausing():
+            async with self._turn:
+                return None if await self._ask(request) is True else SAID_NO
