@@ -120,6 +120,11 @@ class ClaudeBackend:
         """
         self._require_running()
         beginning = await begin(self._agent, resume=resume, fork=fork)
+        try:
+            self._require_running()  # it may have been torn down meanwhile
+        except BackendSessionError:
+            await beginning.give_up()
+            raise
         if beginning.recording is None:  # it is not stored, so any new one will do
             return await self.warm.take()
         session = self._session(self._profile, beginning=beginning)
@@ -139,12 +144,12 @@ class ClaudeBackend:
         settings = settings_of(self._agent)
         check_environment(self._agent, self._agent.environment())
         check_model_settings(self._agent, settings)
+        check_sandbox(settings)
         schema = _schema_of(self._agent)
         try:
             find_program()
             await check_store(self._agent)
         except BackendSessionError as cause:
-        check_sandbox(settings)
             raise BackendInitError(str(cause)) from cause
         await self._open_tools.open()
         try:
@@ -158,25 +163,20 @@ class ClaudeBackend:
                     self._agent, settings.agents, tools=tools, built_ins=built_ins
                 ),
                 response_schema=schema,
+                built_ins=built_ins,
+                working_directory=working_directory(settings, self._agent.base_dir),
             )
+            _report_denied(self._permissions(self._profile).denied_unasked)
         except BaseException:
             await self._open_tools.close()
             raise
         self._state = ""
-                built_ins=built_ins,
-                working_directory=working_directory(settings, self._agent.base_dir),
         self.warm.fill()
-            _report_denied(self._permissions(self._profile).denied_unasked)
 
     def _require_running(self) -> None:
         if self._state:
             raise BackendSessionError(f"the Claude backend is {self._state}")
 
-    def _session(self, profile: Profile, *, beginning: Beginning | None = None) -> ClaudeSession:
-        self._require_running()
-        begins = beginning or Beginning()
-
-        async def connect(run: Run, before: Client | None) -> tuple[Client, Tools]:
     def _permissions(self, profile: Profile) -> Permissions:
         return Permissions(
             settings_of(self._agent),
@@ -186,27 +186,32 @@ class ClaudeBackend:
             consent=self._consent,
         )
 
+    def _session(self, profile: Profile, *, beginning: Beginning | None = None) -> ClaudeSession:
+        self._require_running()
+        begins = beginning or Beginning()
+        gate = Gate(self._permissions(profile))
+
+        async def connect(run: Run, before: Client | None) -> tuple[Client, Tools]:
             folder = before.folder if before else None
             conversation = Conversation(
                 profile,
-        gate = Gate(self._permissions(profile))
                 tool_servers=build_servers(profile.tools, run=run),
                 allowed_tools=tuple(profile.tools),
                 beginning=await begins.again(folder.configuration) if folder else begins,
+                hooks=gate.hooks(),
             )
             return Client(self._agent, conversation, folder=folder), profile.tools
 
         session = ClaudeSession(
             connect,
-                hooks=gate.hooks(),
             session_id=begins.session_id,
             turn_seconds=self._agent.execution.llm_timeout,
+            gate=gate,
             schema=profile.response_schema,
             recording=begins.recording,
             on_close=self._sessions.discard,
         )
         self._sessions.add(session)
-            gate=gate,
         return session
 
     async def _ask(self, prompt: str) -> str:

@@ -156,7 +156,8 @@ class ClaudeSession(StreamedSession):
         Returns:
             Whether there was one; its result is there when this returns.
         """
-        if not self._requests:
+        running = next((each for each in self._requests if not each.ended.is_set()), None)
+        if running is None:
             return False
         running.stop(outcomes.INTERRUPTED)
         await running.ended.wait()
@@ -186,10 +187,10 @@ class ClaudeSession(StreamedSession):
             self._client.abandon()
         self._on_close(self)
 
-    def _stop_turn(self, reason: str, detail: str | None = None) -> None:
     def _paused(self) -> AbstractContextManager[None]:
         return self._requests[0].paused() if self._requests else nullcontext()
 
+    def _stop_turn(self, reason: str, detail: str | None = None) -> None:
         if self._requests:
             self._requests[0].stop(reason, detail)
 
@@ -282,16 +283,16 @@ class ClaudeSession(StreamedSession):
         problem = await self._recording.settle() if self._recording else None
         return replace(
             result,
-            session_id=result.session_id or self.session_id,
             permission_denials=self._gate.take_denials(result),
+            session_id=result.session_id or self.session_id,
             warnings=[*result.warnings, *([problem] if problem else [])],
         )
 
     async def _settle(self, turn: Turn, request: Request) -> None:
         """After a turn that did not end by itself: cancel its calls, free the process or end it."""
         self._calls.cancel()
-        self._idle = turn.is_complete or not request.sent or not self._usable
         self._gate.cancel()
+        self._idle = turn.is_complete or not request.sent or not self._usable
         if self._idle or self._ended_by is not None:
             return
         client = self._running_client()
