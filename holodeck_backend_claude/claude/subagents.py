@@ -20,6 +20,10 @@ AGENT_TOOL = "Agent"
 
 _NO_FURTHER = [AGENT_TOOL, "Task"]  # a subagent starts no subagents; Task is the older name
 
+# What the model may say of a task. Which model does it, with how much effort, where, and whether
+# anybody waits for it, is for agent.yaml to say.
+_OF_THE_TASK = frozenset({"description", "prompt", "subagent_type"})
+
 VARIABLES = {
     # none but the agent's own: no general-purpose, Explore, Plan, and no copy of the agent itself
     "CLAUDE_AGENT_SDK_DISABLE_BUILTIN_AGENTS": "1",
@@ -64,6 +68,12 @@ def subagent_definitions(
         )
         for name, subagent in subagents.items()
     }
+
+
+def as_configured(arguments: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What a call of :data:`AGENT_TOOL` may say, or None where it says no more than that."""
+    kept = {key: value for key, value in arguments.items() if key in _OF_THE_TASK}
+    return None if len(kept) == len(arguments) else kept
 
 
 def subagent_options(definitions: Mapping[str, AgentDefinition]) -> dict[str, Any]:

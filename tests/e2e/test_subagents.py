@@ -288,3 +288,16 @@ async def test_a_subagent_sees_nothing_of_the_host(
     api, _ = await run(lab)
     assert len(subagents(api)) == 2
     assert "CANARY" not in str([request.body for request in api.requests])
+
+
+@pytest.mark.parametrize(
+    "more", [{"model": "opus"}, {"isolation": "worktree"}, {"run_in_background": True}]
+)
+async def test_the_model_cannot_choose_what_agent_yaml_says_of_a_subagent(
+    lab: Lab, more: dict[str, Any]
+) -> None:
+    api, result = await run(lab, start=hand_over(**more))
+    assert result.response == "the answer"
+    assert result.tool_results[0]["result"] == "found x"
+    assert {request.model for request in subagents(api)} == {"claude-sonnet-4-5"}
+    assert result.permission_denials == []
