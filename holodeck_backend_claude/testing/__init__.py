@@ -23,7 +23,9 @@ from holodeck_backend_claude.testing.script import (
     forever,
     hang,
     hold,
+    raw,
     reply,
+    reset,
     say,
 )
 
@@ -50,6 +52,8 @@ __all__ = [
     "hashed_words",
     "hold",
     "offline_model",
+    "raw",
     "reply",
+    "reset",
     "say",
 ]

@@ -131,6 +131,20 @@ class Silence(Answer):
     """No answer at all, until the client leaves or the server closes."""
 
 
+@dataclass(frozen=True)
+class Raw(Answer):
+    """A body as it is, right or wrong."""
+
+    body: bytes
+    status: int = 200
+    content_type: str = "text/event-stream"
+
+
+@dataclass(frozen=True)
+class Reset(Answer):
+    """No answer: the connection is reset."""
+
+
 def split(text: str) -> tuple[str, ...]:
     """Cut a text into pieces as a model streams it: a few characters each, 32 pieces at most."""
     size = max(8, math.ceil(len(text) / 32))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
+import struct
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, NoReturn
 
 from aiohttp import web
 
-from holodeck_backend_claude.testing.answers import Reply
+from holodeck_backend_claude.testing.answers import Raw, Reply
 
 _TIME_TO_READ = 0.1
 """Seconds before a line breaks: clients drop what they have not read by then."""
@@ -57,6 +59,26 @@ async def send_document(
     await response.prepare(http)
     await response.write(body[: len(body) // 2])
     return await _break_off(http, response, None)
+
+
+async def send_raw(http: web.Request, answer: Raw) -> web.StreamResponse:
+    """Send a body as it is."""
+    headers = {"content-type": answer.content_type}
+    response = web.StreamResponse(status=answer.status, headers=headers)
+    await response.prepare(http)
+    if answer.body:
+        await response.write(answer.body)
+    await response.write_eof()
+    return response
+
+
+def reset_connection(http: web.Request) -> web.StreamResponse:
+    """Reset the connection; the response that is returned goes nowhere."""
+    if http.transport is not None:
+        connection = http.transport.get_extra_info("socket")
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        http.transport.abort()
+    return web.Response()
 
 
 async def stay_silent() -> NoReturn:

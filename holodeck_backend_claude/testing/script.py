@@ -13,7 +13,9 @@ from holodeck_backend_claude.testing.answers import (
     Failure,
     Hold,
     Part,
+    Raw,
     Reply,
+    Reset,
     Silence,
     Step,
     Text,
@@ -147,6 +149,24 @@ def hold(answer: Reply, gate: asyncio.Event, *, after_pieces: int = 0) -> Reply:
     """
     answer.check_has_pieces(after_pieces)
     return replace(answer, holds=(*answer.holds, Hold(after_pieces, gate)))
+
+
+def raw(
+    body: bytes | str, *, status: int = 200, content_type: str = "text/event-stream"
+) -> Raw:
+    """A body as it is, in no format or in a broken one.
+
+    Args:
+        body: What the client gets.
+        status: The HTTP status.
+        content_type: The header of this name.
+    """
+    return Raw(body.encode() if isinstance(body, str) else body, status, content_type)
+
+
+def reset() -> Reset:
+    """No answer: the connection is reset as soon as the request was read."""
+    return Reset()
 
 
 def hang() -> Silence:

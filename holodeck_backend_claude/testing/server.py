@@ -10,11 +10,13 @@ from typing import Any, Self
 
 from aiohttp import web
 
-from holodeck_backend_claude.testing.answers import Answer, Failure, Reply
+from holodeck_backend_claude.testing.answers import Answer, Failure, Raw, Reply, Reset
 from holodeck_backend_claude.testing.checks import refusal
 from holodeck_backend_claude.testing.delivery import (
     Frame,
+    reset_connection,
     send_document,
+    send_raw,
     send_stream,
     stay_silent,
 )
@@ -195,6 +197,10 @@ class ScriptedServer(ABC):
             await asyncio.sleep(answer.before)
         if isinstance(answer, Failure):
             return self.error(answer)
+        if isinstance(answer, Raw):
+            return await send_raw(http, answer)
+        if isinstance(answer, Reset):
+            return reset_connection(http)
         if not isinstance(answer, Reply):
             await stay_silent()
         error = answer.cut.error if answer.cut else None

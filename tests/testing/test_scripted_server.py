@@ -22,6 +22,8 @@ from holodeck_backend_claude.testing import (
     forever,
     hang,
     hold,
+    raw,
+    reset,
     say,
 )
 from holodeck_backend_claude.testing.server import MAX_BODY
@@ -342,3 +344,17 @@ async def test_the_port_is_free_again_after_the_end() -> None:
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         probe.bind(("127.0.0.1", port))
+
+
+async def test_a_raw_body_is_sent_as_it_is() -> None:
+    answer = raw("<html>", status=502, content_type="text/html")
+    async with ScriptedMessagesAPI([answer]) as api, httpx.AsyncClient(base_url=api.url) as client:
+        got = await client.post("/v1/messages", json=ASK)
+    assert (got.status_code, got.text) == (502, "<html>")
+    assert got.headers["content-type"] == "text/html"
+
+
+async def test_a_reset_connection_has_no_answer() -> None:
+    async with ScriptedMessagesAPI([reset()]) as api, httpx.AsyncClient(base_url=api.url) as client:
+        with pytest.raises(httpx.ReadError):
+            await client.post("/v1/messages", json=ASK)
