@@ -22,9 +22,10 @@ from holodeck_backend_claude.claude.plugin import NAME
 from holodeck_backend_claude.claude.pool import WarmSessions
 from holodeck_backend_claude.claude.process.client import Client, find_program
 from holodeck_backend_claude.claude.process.environment import check_environment
+from holodeck_backend_claude.claude.process.renewed import Tools
 from holodeck_backend_claude.claude.server import Run
 from holodeck_backend_claude.claude.servers import build_servers, full_names
-from holodeck_backend_claude.claude.session import ClaudeSession, Tools
+from holodeck_backend_claude.claude.session import ClaudeSession
 from holodeck_backend_claude.claude.subagents import subagent_definitions
 from holodeck_backend_claude.claude.transcripts.beginning import Beginning
 from holodeck_backend_claude.claude.transcripts.opening import begin
@@ -204,11 +205,10 @@ class ClaudeBackend:
 
         session = ClaudeSession(
             connect,
-            session_id=begins.session_id,
+            beginning=begins,
             turn_seconds=self._agent.execution.llm_timeout,
             gate=gate,
             schema=profile.response_schema,
-            recording=begins.recording,
             on_close=self._sessions.discard,
         )
         self._sessions.add(session)

@@ -13,14 +13,14 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-from collections import deque
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from holodeck_backend_claude import outcomes
-from holodeck_backend_claude.claude.process.client import Client
+from holodeck_backend_claude.claude.process.renewed import RenewedClient, Tools
+from holodeck_backend_claude.claude.turns.inbox import Inbox
 from holodeck_backend_claude.claude.turns.request import Request
 from holodeck_backend_claude.claude.turns.running_calls import RunningCalls
 from holodeck_backend_claude.claude.turns.sender import context_for
@@ -37,16 +37,14 @@ from holodeck_backend_claude.input_files import read_files
 from holodeck_backend_claude.sessions import StreamedSession
 
 if TYPE_CHECKING:
-    from holodeck_backend_claude.calls import BoundTool
     from holodeck_backend_claude.claude.permissions.gate import Gate
+    from holodeck_backend_claude.claude.process.client import Client
     from holodeck_backend_claude.claude.server import Run
-    from holodeck_backend_claude.claude.transcripts.recording import Recording
+    from holodeck_backend_claude.claude.transcripts.beginning import Beginning
     from holodeck_backend_claude.contract import JsonSchema
 
 Connect: TypeAlias = "Callable[[Run, Client | None], Awaitable[tuple[Client, Tools]]]"
 """Makes a client and its tools; given what runs calls, and the client that it replaces."""
-
-Tools: TypeAlias = "Mapping[str, BoundTool]"
 
 
 class ClaudeSession(StreamedSession):
@@ -54,11 +52,10 @@ class ClaudeSession(StreamedSession):
 
     Args:
         connect: Makes the client of this session, and another one after a crash.
-        session_id: The id of the conversation.
+        beginning: Its id, and where it is stored; what stores it is closed with the session.
         turn_seconds: How long one turn may take.
         gate: Decides on the calls of Claude Code's tools.
         schema: The form that answers have to have; None leaves them free.
-        recording: Takes the conversation to a store; closed with the session.
         on_close: Called once when the session has ended.
     """
 
@@ -66,36 +63,29 @@ class ClaudeSession(StreamedSession):
         self,
         connect: Connect,
         *,
-        session_id: str,
+        beginning: Beginning,
         turn_seconds: float,
         gate: Gate,
         schema: JsonSchema | None = None,
-        recording: Recording | None = None,
         on_close: Callable[[ClaudeSession], None] = lambda _session: None,
     ) -> None:
-        self.session_id = session_id
-        self._connect = connect
+        self.session_id = beginning.session_id
+        self._recording = beginning.recording
         self._turn_seconds = turn_seconds
         self._gate = gate
         gate.pausing = self._paused
         self._schema = schema
-        self._recording = recording
         self._on_close = on_close
-        self._inbox: asyncio.Queue[Request | None] = asyncio.Queue()
-        self._requests: deque[Request] = deque()  # those without a result, the running one first
+        self._inbox = Inbox()
         self._calls = RunningCalls(
             session_id=lambda: self.session_id,
-            stop_turn=self._stop_turn,
+            stop_turn=self._inbox.stop_current,
             context=self._context_for_call,
         )
+        self._process = RenewedClient(lambda before: connect(self._calls.run, before))
+        self._spent = NOTHING  # by the process that runs
         self._owner: asyncio.Task[None] | None = None
         self._ended_by: str | None = None
-        self._client: Client | None = None
-        self._tools: Tools = {}
-        self._starting = True  # whether a process is being started
-        self._usable = False  # whether there is a process that can take a turn
-        self._idle = True  # whether it is between two turns
-        self._spent = NOTHING
         self._connected_in = contextvars.copy_context()
 
     async def open(self) -> None:
@@ -121,8 +111,12 @@ class ClaudeSession(StreamedSession):
     @property
     def is_ready(self) -> bool:
         """Whether it is open and its process runs, so that it can answer without a start."""
-        client = self._client if self._usable and self._ended_by is None else None
-        return client is not None and client.is_running
+        usable = self._process.is_usable and self._ended_by is None
+        return usable and self._process.running.is_running
+
+    @property
+    def _client(self) -> Client | None:
+        return self._process.client
 
     # ---------------------------------------------------------------------- for the caller
 
@@ -134,8 +128,7 @@ class ClaudeSession(StreamedSession):
         ready = await in_thread(read_files, files) if files else ()
         self._check_can_take(message)  # it may have been closed meanwhile
         request = Request(message, ready)
-        self._requests.append(request)
-        self._inbox.put_nowait(request)
+        self._inbox.put(request)
         try:
             async for event in request.events:
                 yield event
@@ -156,7 +149,7 @@ class ClaudeSession(StreamedSession):
         Returns:
             Whether there was one; its result is there when this returns.
         """
-        running = next((each for each in self._requests if not each.ended.is_set()), None)
+        running = self._inbox.unended
         if running is None:
             return False
         running.stop(outcomes.INTERRUPTED)
@@ -167,12 +160,11 @@ class ClaudeSession(StreamedSession):
         """Stop what runs, end the process, remove its files; may be called twice."""
         if self._ended_by is None:
             self._ended_by = "it is closed"
-            self._inbox.put_nowait(None)
-            self._stop_turn(outcomes.INTERRUPTED)
+            self._inbox.shut()
         if self._owner is None:  # it was never opened
             self._on_close(self)
         else:
-            if self._starting:
+            if self._process.is_starting:
                 if self._client is not None:
                     self._client.kill()
                 self._owner.cancel()
@@ -188,22 +180,20 @@ class ClaudeSession(StreamedSession):
         self._on_close(self)
 
     def _paused(self) -> AbstractContextManager[None]:
-        return self._requests[0].paused() if self._requests else nullcontext()
-
-    def _stop_turn(self, reason: str, detail: str | None = None) -> None:
-        if self._requests:
-            self._requests[0].stop(reason, detail)
+        request = self._inbox.current
+        return request.paused() if request else nullcontext()
 
     def _context_for_call(self) -> contextvars.Context:
-        if not self._requests:
+        request = self._inbox.current
+        if request is None:
             return contextvars.copy_context()
-        return context_for(self._requests[0].context, self._connected_in)
+        return context_for(request.context, self._connected_in)
 
     # ----------------------------------------------------------------------- in the owner task
 
     async def _own(self, started: asyncio.Future[None]) -> None:
         try:
-            await self._start_process()
+            await self._process.start()
         except BaseException as cause:
             self._ended_by = str(cause) or "it did not start"
             await self._end()
@@ -215,22 +205,12 @@ class ClaudeSession(StreamedSession):
             raise
         started.set_result(None)
         try:
-            while (request := await self._inbox.get()) is not None:
+            while (request := await self._inbox.take()) is not None:
                 await self._run_request(request)
                 if self._ended_by is not None:
                     break
         finally:
             await self._end()
-
-    async def _start_process(self) -> None:
-        """Start the first process, or another one in the place of one that is of no use."""
-        self._starting = True
-        try:
-            self._client, self._tools = await self._connect(self._calls.run, self._client)
-            await self._client.start()
-            self._usable, self._idle, self._spent = True, True, NOTHING
-        finally:
-            self._starting = False
 
     async def _run_request(self, request: Request) -> None:
         try:
@@ -242,29 +222,33 @@ class ClaudeSession(StreamedSession):
         request.end(await self._stored(result))
         await self._settle(turn, request)
         self._spent = turn.after
-        self._requests.remove(request)
+        self._inbox.answered(request)
 
     async def _run_turn(self, request: Request) -> Turn:
         """Run a turn, on another process where the one there is turns out to have died before."""
-        turn = Turn(self._tools, before=self._spent, schema=self._schema)
+        turn = self._new_turn()
         while not request.is_stopped:
-            was_idle = self._usable
+            was_usable = self._process.is_usable
             try:
-                if not self._usable:
-                    await self._start_process()
-                turn = Turn(self._tools, before=self._spent, schema=self._schema)
+                if not was_usable:
+                    await self._process.start()
+                    self._spent = NOTHING
+                turn = self._new_turn()
                 await self._ask(turn, request)
                 break
             except Exception as cause:  # noqa: BLE001  the SDK raises bare Exception for a dead CLI
-                await self._discard_process()
-                if request.begun or not was_idle:
-                    request.stop(outcomes.CRASHED, self._described(cause))
+                await self._process.discard()
+                if request.begun or not was_usable:
+                    request.stop(outcomes.CRASHED, self._process.described(cause))
         return turn
+
+    def _new_turn(self) -> Turn:
+        return Turn(self._process.tools, before=self._spent, schema=self._schema)
 
     async def _ask(self, turn: Turn, request: Request) -> None:
         if request.is_stopped:  # while a process was started for it
             return
-        client = self._running_client()
+        client = self._process.running
         async with request.limited(self._turn_seconds):
             request.sent = True
             await client.send(request.message, request.files)
@@ -292,39 +276,20 @@ class ClaudeSession(StreamedSession):
         """After a turn that did not end by itself: cancel its calls, free the process or end it."""
         self._calls.cancel()
         self._gate.cancel()
-        self._idle = turn.is_complete or not request.sent or not self._usable
-        if self._idle or self._ended_by is not None:
-            return
-        client = self._running_client()
-        self._idle = await client.interrupt(lambda message: list(turn.feed(message)))
-        if not self._idle:
-            await self._discard_process()
-
-    def _running_client(self) -> Client:
-        if self._client is None:
-            raise BackendSessionError("Claude Code is not running")
-        return self._client
-
-    async def _discard_process(self) -> None:
-        """End a process that is of no use any more; the next turn starts another one."""
-        self._usable, self._idle = False, True
-        if self._client is not None:
-            await self._client.stop(at_once=True)
-
-    def _described(self, cause: Exception) -> str:
-        text, words = str(cause), self._client.last_words() if self._client else ""
-        return text if words in text else f"{text}{words}"
+        await self._process.settle(
+            is_over=turn.is_complete or not request.sent,
+            goes_on=self._ended_by is None,
+            feed=lambda message: list(turn.feed(message)),
+        )
 
     async def _end(self) -> None:
         self._ended_by = self._ended_by or "it is closed"
         await asyncio.shield(asyncio.ensure_future(self._release()))
-        for request in self._requests:
-            request.end(outcomes.never_ran(outcomes.INTERRUPTED, self._ended_by))
+        self._inbox.end_all(self._ended_by)
         self._on_close(self)
 
     async def _release(self) -> None:
-        if self._client is not None:
-            await self._client.end(at_once=not self._idle)
+        await self._process.end()
         if self._recording is not None:
             await self._recording.close()
 
