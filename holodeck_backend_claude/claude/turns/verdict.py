@@ -25,7 +25,7 @@ _REASON_BY_KIND = {
 }
 
 # What its texts about a connection have in common, whatever it calls the failure.
-_CONNECTION = re.compile(r"connection|socket|\bE[A-Z]{4,}\b")
+_CONNECTION = re.compile(r"(?i:connection|connect to|socket|certificate)|\bE[A-Z]{4,}\b")
 
 
 @dataclass(frozen=True)
