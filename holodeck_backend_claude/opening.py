@@ -13,7 +13,7 @@ from holodeck_backend_claude.selector import BackendSelector, stored_sessions
 
 if TYPE_CHECKING:
     from holodeck_backend_claude.config import Agent, AgentFile, PluginsConfig
-    from holodeck_backend_claude.contract import AgentBackend, ShowProgress
+    from holodeck_backend_claude.contract import AgentBackend, AskPermission, ShowProgress
     from holodeck_backend_claude.registry import Registry
 
 __all__ = ["open_agent", "read_agent_file", "stored_sessions"]
@@ -28,6 +28,8 @@ async def open_agent(
     registry: Registry | None = None,
     tools: Mapping[str, Any] | None = None,
     progress: ShowProgress | None = None,
+    ask_permission: AskPermission | None = None,
+    side_effects: bool = True,
 ) -> AsyncIterator[AgentBackend]:
     """Open an agent, from its file to a backend that is ready for ``invoke_once``.
 
@@ -39,6 +41,9 @@ async def open_agent(
         registry: What the plugins contributed; None loads the plugins that the agent allows.
         tools: Ready tool instances by tool name, used instead of opening those tools.
         progress: ``progress(label, done, total)`` while tools open, from any thread.
+        ask_permission: Asked before a call that somebody has to agree to; None where nobody can
+            be asked, and such a call is denied.
+        side_effects: False denies every call that changes something outside of the conversation.
 
     Yields:
         The initialized backend. It is torn down at the end, however the block is left.
@@ -51,6 +56,8 @@ async def open_agent(
     loaded, registry = _loaded(agent, registry, tools or {})
     if progress is not None:
         registry = registry.with_progress(progress)
+    if ask_permission is not None or not side_effects:
+        registry = registry.with_permissions(ask_permission, side_effects=side_effects)
     backend = BackendSelector.create(loaded, registry=registry)
     try:
         await backend.initialize()

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
+from queue import SimpleQueue
 from threading import Event, Thread
 from types import TracebackType
 from typing import Self
@@ -19,6 +20,7 @@ from holodeck_backend_claude.contract import (
     AgentSession,
     BackendSessionError,
     ExecutionResult,
+    PermissionRequest,
     TurnEvent,
 )
 from holodeck_backend_claude.sessions import read_turn
@@ -37,6 +39,19 @@ class _Request:
     done: Future[ExecutionResult] = field(default_factory=Future)
 
 
+@dataclass
+class _Question:
+    """A call that somebody has to agree to, and the answer."""
+
+    request: PermissionRequest
+    answered: asyncio.Future[bool]
+
+    def settle(self, says: bool) -> None:
+        """Give the answer, if anybody still waits for it."""
+        if not self.answered.done():
+            self.answered.set_result(says)
+
+
 class LiveSession:
     """A session for a thread that has no event loop; a context manager.
 
@@ -53,6 +68,7 @@ class LiveSession:
         self._task: asyncio.Task[None] | None = None
         self._turn: asyncio.Task[ExecutionResult] | None = None
         self._inbox: asyncio.Queue[_Request | None] = asyncio.Queue()
+        self._questions: SimpleQueue[_Question | None] = SimpleQueue()  # None: the turn has ended
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -75,12 +91,18 @@ class LiveSession:
         self._in_loop(lambda: self._inbox.put_nowait(None))
         self._thread.join()
 
-    def send(self, message: str, show: Callable[[TurnEvent], None]) -> ExecutionResult:
+    def send(
+        self,
+        message: str,
+        show: Callable[[TurnEvent], None],
+        answer: Callable[[PermissionRequest], bool] = lambda _request: False,
+    ) -> ExecutionResult:
         """Run one turn.
 
         Args:
             message: What the user says.
             show: Called with each event as it comes, in the thread of the session.
+            answer: Called with each question of :meth:`ask`, in the thread of the caller.
 
         Raises:
             TurnStoppedError: :meth:`stop` was called meanwhile.
@@ -89,7 +111,23 @@ class LiveSession:
         request = _Request(message, show)
         if not self._in_loop(lambda: self._inbox.put_nowait(request)):
             raise BackendSessionError("the session has ended")
+        request.done.add_done_callback(lambda _done: self._questions.put(None))
+        while (question := self._questions.get()) is not None:
+            self._answer(question, answer)
         return request.done.result()
+
+    async def ask(self, request: PermissionRequest) -> bool:
+        """Have whoever sent the message answer; called in the event loop of the session."""
+        question = _Question(request, asyncio.get_running_loop().create_future())
+        self._questions.put(question)
+        return await question.answered
+
+    def _answer(self, question: _Question, answer: Callable[[PermissionRequest], bool]) -> None:
+        says = False
+        try:
+            says = answer(question.request)
+        finally:
+            self._in_loop(lambda: question.settle(says))
 
     def stop(self) -> None:
         """Stop the turn that runs, if there is one; from any thread or signal handler."""

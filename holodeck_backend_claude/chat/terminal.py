@@ -19,7 +19,7 @@ from holodeck_backend_claude.contract import (
     TurnEnd,
     TurnEvent,
 )
-from holodeck_backend_claude.outcomes import failure_text
+from holodeck_backend_claude.outcomes import denial_text, failure_text
 
 _LONGEST = 100
 
@@ -56,6 +56,10 @@ class TurnDisplay:
             case TurnEnd(result=result):
                 self._end(result)
 
+    def begin_line(self) -> None:
+        """End the line that is being written, for somebody else's."""
+        self._new_line()
+
     def error(self, text: str) -> None:
         """Show why there is no answer, or no complete one."""
         self._new_line()
@@ -71,6 +75,8 @@ class TurnDisplay:
             self._answer(result.response)
         self._new_line()
         self._has_text = False
+        for denial in result.permission_denials:
+            self._note(f"denied: {denial_text(denial)}")
         if result.is_error:
             self.error(failure_text(result))
         for warning in result.warnings:

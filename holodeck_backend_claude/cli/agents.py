@@ -13,7 +13,7 @@ from holodeck_backend_claude.cli.options import common_options
 
 if TYPE_CHECKING:
     from holodeck_backend_claude.config import Agent, AgentFile
-    from holodeck_backend_claude.contract import AgentBackend
+    from holodeck_backend_claude.contract import AgentBackend, AskPermission
     from holodeck_backend_claude.registry import Registry
 
 AGENT_ARGUMENT = click.argument("agent_file", metavar="AGENT.YAML", type=click.Path(path_type=Path))
@@ -55,7 +55,12 @@ def read_for_running(
 
 @asynccontextmanager
 async def running(
-    agent: Agent, registry: Registry, *, offline: bool
+    agent: Agent,
+    registry: Registry,
+    *,
+    offline: bool,
+    ask_permission: AskPermission | None = None,
+    side_effects: bool = True,
 ) -> AsyncIterator[AgentBackend]:
     """Open an agent for as long as the block lasts, its model scripted where it is offline."""
     from holodeck_backend_claude.cli.offline import replaces_embeddings, run_offline
@@ -69,7 +74,13 @@ async def running(
             agent = await stack.enter_async_context(run_offline(agent, registry))
         with progress_line() as progress:
             backend = await stack.enter_async_context(
-                open_agent(agent, registry=registry, progress=progress)
+                open_agent(
+                    agent,
+                    registry=registry,
+                    progress=progress,
+                    ask_permission=ask_permission,
+                    side_effects=side_effects,
+                )
             )
         yield backend
 

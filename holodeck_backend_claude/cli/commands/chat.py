@@ -24,7 +24,7 @@ from holodeck_backend_claude.contract import BackendSessionError
 if TYPE_CHECKING:
     from holodeck_backend_claude.chat import LiveSession, TurnDisplay
     from holodeck_backend_claude.config import Agent
-    from holodeck_backend_claude.contract import AgentSession
+    from holodeck_backend_claude.contract import AgentSession, AskPermission
     from holodeck_backend_claude.registry import Registry
 
 EXIT_TURN_FAILED = 1
@@ -55,7 +55,8 @@ def command(
     AGENT.YAML is a file, or a folder with an agent.yaml. Each line is a turn; Ctrl-C stops an
     answer, Ctrl-D or /exit ends the chat. Lines can also come from a pipe: the answers then go to
     stdout and everything else to stderr. Where the agent stores its conversations, the last line
-    says how to go on with this one.
+    says how to go on with this one. On a terminal you are asked before a tool does what the
+    agent file does not let it do without asking.
 
     Exit codes: 0 the chat ended, 1 the session broke off, or a turn of a pipe failed,
     2 configuration or credentials.
@@ -70,10 +71,13 @@ def command(
     agent, registry = read_for_running(context, agent_file, backend=backend)
     begin = beginning(agent, registry, resume=resume, fork=fork)
     display = TurnDisplay(sys.stdout, sys.stderr)
-    with (
-        _ended_by_signals(),
-        LiveSession(lambda: _session(agent, registry, begin, offline=offline)) as live,
-    ):
+    attended = sys.stdin.isatty() and sys.stderr.isatty()
+    live = LiveSession(
+        lambda: _session(
+            agent, registry, begin, offline=offline, ask=live.ask if attended else None
+        )
+    )
+    with _ended_by_signals(), live:
         if sys.stdin.isatty():
             name = on_one_line(f"{agent.name} ({agent.model.name})")
             click.secho(f"{name}. {_HELP}", dim=True, err=True)
@@ -88,9 +92,14 @@ _HELP = "Ctrl-C stops an answer, Ctrl-D or /exit ends the chat."
 
 @asynccontextmanager
 async def _session(
-    agent: Agent, registry: Registry, begin: ChatBeginning, *, offline: bool
+    agent: Agent,
+    registry: Registry,
+    begin: ChatBeginning,
+    *,
+    offline: bool,
+    ask: AskPermission | None,
 ) -> AsyncIterator[AgentSession]:
-    async with running(agent, registry, offline=offline) as backend:
+    async with running(agent, registry, offline=offline, ask_permission=ask) as backend:
         session = await begin.session(backend)
         try:
             yield session
@@ -99,14 +108,20 @@ async def _session(
 
 
 def _converse(live: LiveSession, display: TurnDisplay, begin: ChatBeginning) -> int:
-    from holodeck_backend_claude.chat import Interrupts, TurnStoppedError, read_messages
+    from holodeck_backend_claude.chat import (
+        Interrupts,
+        PermissionPrompt,
+        TurnStoppedError,
+        read_messages,
+    )
 
     failed = False
     with Interrupts(live.stop) as interrupts:
+        prompt = PermissionPrompt(interrupts, sys.stderr, display.begin_line)
         for message in read_messages(interrupts):
             try:
                 with redirect_stdout(sys.stderr):  # what a tool prints is no part of an answer
-                    result = live.send(message, display.show)
+                    result = live.send(message, display.show, prompt)
                 begin.session_id = result.session_id or begin.session_id
                 failed |= result.is_error
             except TurnStoppedError:

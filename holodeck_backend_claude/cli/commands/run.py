@@ -16,6 +16,7 @@ from holodeck_backend_claude.cli.agents import (
     OFFLINE_OPTION,
     read_for_running,
     running,
+    tell,
 )
 
 if TYPE_CHECKING:
@@ -38,6 +39,11 @@ EXIT_RUN_FAILED = 1
     help="Send this image, PDF or text along; may be given several times.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the whole result as JSON.")
+@click.option(
+    "--no-side-effects",
+    is_flag=True,
+    help="Deny every tool call that changes something.",
+)
 @OFFLINE_OPTION
 @BACKEND_OPTION
 @click.pass_context
@@ -48,6 +54,7 @@ def command(  # noqa: PLR0913  # one for each option
     *,
     files: tuple[Path, ...],
     as_json: bool,
+    no_side_effects: bool,
     offline: bool,
     backend: str | None,
 ) -> int:
@@ -64,7 +71,9 @@ def command(  # noqa: PLR0913  # one for each option
     sent = _read(files)
     agent, registry = read_for_running(context, agent_file, backend=backend)
     with redirect_stdout(sys.stderr):  # what a tool prints is no part of the answer
-        result = run_to_end(_run(agent, registry, asked, sent, offline=offline))
+        result = run_to_end(
+            _run(agent, registry, asked, sent, offline=offline, side_effects=not no_side_effects)
+        )
     _show(result, as_json=as_json)
     return EXIT_RUN_FAILED if result.is_error else 0
 
@@ -95,8 +104,9 @@ async def _run(
     files: tuple[InputFile, ...],
     *,
     offline: bool,
+    side_effects: bool,
 ) -> ExecutionResult:
-    async with running(agent, registry, offline=offline) as backend:
+    async with running(agent, registry, offline=offline, side_effects=side_effects) as backend:
         if files:
             from holodeck_backend_claude.input_files import check_takes_files
 
@@ -110,7 +120,7 @@ async def _run(
 
 def _show(result: ExecutionResult, *, as_json: bool) -> None:
     from holodeck_backend_claude.chat.printable import print_error, printable
-    from holodeck_backend_claude.outcomes import failure_text
+    from holodeck_backend_claude.outcomes import denial_text, failure_text
 
     if as_json:
         import json
@@ -118,5 +128,7 @@ def _show(result: ExecutionResult, *, as_json: bool) -> None:
         click.echo(json.dumps(result.to_dict(), indent=2, default=str))
     elif result.response:
         click.echo(printable(result.response, sys.stdout))
+    for denial in result.permission_denials:
+        tell(f"denied: {denial_text(denial)}")
     if result.is_error:
         print_error(failure_text(result), sys.stderr)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from holodeck_backend_claude.claude.permissions.shell.findings import Doubt, shown
@@ -139,35 +139,46 @@ def is_special(variable: str) -> bool:
 def doubts_about(node: Node) -> Iterator[Doubt]:
     """What is doubtful about this node itself, its children not counted."""
     source = source_of(node)
-    match node.type:
-        case "arithmetic_expansion":
-            if not _NUMBERS_ONLY.fullmatch(source.strip("$([])")):
-                yield _arithmetic(source)
-        case "compound_statement" if source.startswith("(("):
-            if not _NUMBERS_ONLY.fullmatch(source.strip("()")):
-                yield _arithmetic(source)
-        case "c_style_for_statement":
-            yield _arithmetic("for ((")
-        case "expansion" if not _PLAIN_EXPANSION.fullmatch(source):
-            yield Doubt(f"{shown(source)} may run something when it is expanded")
-        case "subscript":
-            index = node.child_by_field_name("index")
-            if index is None or not _PLAIN_INDEX.fullmatch(source_of(index)):
-                yield _arithmetic(source)
-        case "variable_assignment":
-            name = source.split("=", 1)[0].rstrip("+").split("[", 1)[0]
-            if is_special(name):
-                yield Doubt(f"{name} changes what is run")
-        case "file_redirect" if _DUPLICATES.search(source) and not _PLAIN_TARGET.search(source):
-            yield Doubt(f"bash expands {shown(source)} twice")
-        case "test_command":
-            yield from _in_test(node, source)
-        case "declaration_command" | "unset_command":
-            yield from _in_declaration(node)
-        case "function_definition" if "-" in source.split("(", 1)[0]:
-            return
-        case kind if kind not in _KNOWN:
-            yield Doubt(f"{shown(source)} is not understood")
+    if node.type not in _KNOWN:
+        yield Doubt(f"{shown(source)} is not understood")
+    elif node.type in _CHECKS:
+        yield from _CHECKS[node.type](node, source)
+
+
+def _in_arithmetic(_node: Node, source: str) -> Iterator[Doubt]:
+    if not _NUMBERS_ONLY.fullmatch(source.strip("$([])")):
+        yield _arithmetic(source)
+
+
+def _in_compound(node: Node, source: str) -> Iterator[Doubt]:
+    if source.startswith("(("):
+        yield from _in_arithmetic(node, source)
+
+
+def _in_counting_loop(_node: Node, _source: str) -> Iterator[Doubt]:
+    yield _arithmetic("for ((")
+
+
+def _in_expansion(_node: Node, source: str) -> Iterator[Doubt]:
+    if not _PLAIN_EXPANSION.fullmatch(source) or "<(" in source or ">(" in source:
+        yield Doubt(f"{shown(source)} may run something when it is expanded")
+
+
+def _in_subscript(node: Node, source: str) -> Iterator[Doubt]:
+    index = node.child_by_field_name("index")
+    if index is None or not _PLAIN_INDEX.fullmatch(source_of(index)):
+        yield _arithmetic(source)
+
+
+def _in_assignment(_node: Node, source: str) -> Iterator[Doubt]:
+    name = source.split("=", 1)[0].rstrip("+").split("[", 1)[0]
+    if is_special(name):
+        yield Doubt(f"{name} changes what is run")
+
+
+def _in_redirect(_node: Node, source: str) -> Iterator[Doubt]:
+    if _DUPLICATES.search(source) and not _PLAIN_TARGET.search(source):
+        yield Doubt(f"bash expands {shown(source)} twice")
 
 
 def _arithmetic(source: str) -> Doubt:
@@ -189,7 +200,7 @@ def _in_test(node: Node, source: str) -> Iterator[Doubt]:
                 yield _arithmetic(source)
 
 
-def _in_declaration(node: Node) -> Iterator[Doubt]:
+def _in_declaration(node: Node, _source: str) -> Iterator[Doubt]:
     """``declare -i`` computes what is assigned, ``-n`` gives a name to anything."""
     for child in node.named_children:
         source = source_of(child)
@@ -206,3 +217,17 @@ def _below(node: Node) -> Iterator[Node]:
     for child in node.named_children:
         yield child
         yield from _below(child)
+
+
+_CHECKS: dict[str, Callable[[Node, str], Iterator[Doubt]]] = {
+    "arithmetic_expansion": _in_arithmetic,
+    "compound_statement": _in_compound,
+    "c_style_for_statement": _in_counting_loop,
+    "expansion": _in_expansion,
+    "subscript": _in_subscript,
+    "variable_assignment": _in_assignment,
+    "file_redirect": _in_redirect,
+    "test_command": _in_test,
+    "declaration_command": _in_declaration,
+    "unset_command": _in_declaration,
+}

@@ -201,7 +201,9 @@ _PLAIN_SET = re.compile(
 )
 
 
-def why_doubtful(name: str, arguments: Sequence[Word]) -> str | None:
+def why_doubtful(  # noqa: PLR0911  one for each reason
+    name: str, arguments: Sequence[Word]
+) -> str | None:
     """Why it cannot be told what this command runs, or None.
 
     Args:
@@ -223,7 +225,9 @@ def why_doubtful(name: str, arguments: Sequence[Word]) -> str | None:
     return _inline(name, arguments)
 
 
-def _inline(name: str, arguments: Sequence[Word]) -> str | None:
+def _inline(  # noqa: PLR0911  one for each kind of program
+    name: str, arguments: Sequence[Word]
+) -> str | None:
     for program, code in _INLINE.items():
         if program.fullmatch(name):
             if not arguments or _first_matching(code, arguments):

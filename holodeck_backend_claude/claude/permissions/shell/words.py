@@ -32,7 +32,7 @@ def word_of(node: Node) -> Word:
     return value
 
 
-def _value(node: Node) -> str | None:
+def _value(node: Node) -> str | None:  # noqa: PLR0911  one for each kind of word
     source = source_of(node)
     match node.type:
         case "command_name":

@@ -138,7 +138,7 @@ def _rest(call: Call, words: Sequence[Word], name: Word) -> Finding | None:
     return Doubt(f"{name} is given words that nobody knows yet") if call.has_more else None
 
 
-def _option(
+def _option(  # noqa: PLR0911  one for each way to write an option
     word: str, following: Sequence[Word], wrapper: Wrapper, options: dict[str, str]
 ) -> int | None:
     """How many words an option takes; 0 where it ends everything, None where it is not known."""
