@@ -1,0 +1,183 @@
+"""The variables of the Claude Code process and of what it starts, and where secrets stay out."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holodeck_backend_claude.claude.backend import ClaudeBackend
+from holodeck_backend_claude.claude.session import ClaudeSession
+from holodeck_backend_claude.contract import BackendInitError, ToolCall, ToolResult
+from holodeck_backend_claude.testing import Answer, ModelRequest, call_tool, fail, hang, say
+from tests.support.probes import Probe, probe_schema, registry_of
+
+from .lab import Lab
+
+GIVEN = {
+    "LANG": "C.UTF-8",
+    "LC_TIME": "de_DE.UTF-8",
+    "TZ": "Europe/Berlin",
+    "HTTPS_PROXY": "http://user:proxy-password-1@127.0.0.1:9",
+    "https_proxy": "http://127.0.0.1:9",
+    "HTTP_PROXY": "http://127.0.0.1:9",
+    "http_proxy": "http://127.0.0.1:9",
+    "ALL_PROXY": "http://127.0.0.1:9",
+    "NO_PROXY": "127.0.0.1",
+    "no_proxy": "127.0.0.1",
+    "NODE_EXTRA_CA_CERTS": "/etc/hostname",
+    "SSL_CERT_DIR": "/etc",
+    "REQUESTS_CA_BUNDLE": "/etc/hostname",
+    "CURL_CA_BUNDLE": "/etc/hostname",
+    "AWS_CA_BUNDLE": "/etc/hostname",
+}
+KEPT_OUT = {
+    "OPENAI_API_KEY": "host-openai-key-0001",
+    "AWS_SECRET_ACCESS_KEY": "host-aws-secret-0001",
+    "CLAUDE_CODE_USE_BEDROCK": "1",
+    "ANTHROPIC_AUTH_TOKEN": "host-auth-token-0001",
+    "ANTHROPIC_MODEL": "another-model",
+    "GITHUB_TOKEN": "host-github-token-0001",
+    "NODE_OPTIONS": "--no-warnings",
+    "PYTHONPATH": "/nowhere",
+    "TRACEPARENT": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+    "UNKNOWN_OF_THE_HOST": "host-value-0001",
+    "CLAUDE_CODE_ENTRYPOINT": "host-entrypoint",
+}
+
+
+@asynccontextmanager
+async def in_a_turn(
+    lab: Lab, *, password: str | None = None, **said: Any
+) -> AsyncIterator[ClaudeSession]:
+    """A session while its model is about to answer, behind this password if there is one."""
+    begun = asyncio.Event()
+
+    async def answer(_request: ModelRequest) -> Answer:
+        begun.set()
+        return hang()
+
+    api = await lab.api([answer])
+    if password is not None:
+        said["model"] = {**said["model"], "endpoint": with_password(api.url, password)}
+    backend = await lab.backend(api, **said)
+    session = await backend.create_session()
+    turn = asyncio.create_task(session.send("Hi"))
+    await begun.wait()
+    yield session
+    turn.cancel()
+    await asyncio.wait({turn})
+
+
+def with_password(url: str, password: str) -> str:
+    return url.replace("://", f"://user:{password}@")
+
+
+def environment_of(session: ClaudeSession) -> dict[str, str]:
+    text = (Path("/proc") / str(session.pid) / "environ").read_text()
+    return dict(pair.split("=", 1) for pair in text.split("\0") if pair)
+
+
+async def test_the_process_gets_the_allowlist_and_nothing_else_of_the_host(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {**GIVEN, **KEPT_OUT}.items():
+        monkeypatch.setenv(name, value)
+    before = dict(os.environ)
+    async with in_a_turn(lab) as session:
+        environment = environment_of(session)
+    assert dict(os.environ) == before
+    assert GIVEN.items() <= environment.items()
+    assert environment["PATH"] == before["PATH"]
+    folder = Path(environment["HOME"])
+    assert Path(environment["TMPDIR"]).parent == folder
+    assert Path(environment["CLAUDE_CONFIG_DIR"]).parent == folder
+    assert environment["ANTHROPIC_API_KEY"] == "sk-ant-dummy-key-0001"
+    assert not (KEPT_OUT.keys() - {"CLAUDE_CODE_ENTRYPOINT"}) & environment.keys()
+    assert not set(KEPT_OUT.values()) - {"1"} & set(environment.values())
+    of_host = {name for name in environment if environment[name] == before.get(name)}
+    assert of_host <= {*GIVEN, "PATH", "SHELL", "USER", "LOGNAME", "LANGUAGE", "SSL_CERT_FILE"} | {
+        name for name in before if name.startswith("LC_")
+    }
+
+
+async def test_variables_of_agent_yaml_reach_the_process(lab: Lab) -> None:
+    env = {"TEAM": "orders", "LANG": "fr_FR.UTF-8", "ANTHROPIC_CUSTOM_HEADERS": "x-team: orders"}
+    async with in_a_turn(lab, settings={"env": env}) as session:
+        assert env.items() <= environment_of(session).items()
+
+
+async def test_a_header_for_a_gateway_is_on_the_wire(lab: Lab) -> None:
+    env = {"ANTHROPIC_CUSTOM_HEADERS": "x-team: orders"}
+    api, backend = await lab.run([say("ok")], settings={"env": env})
+    await backend.invoke_once("Hi")
+    assert api.requests[0].headers["x-team"] == "orders"
+
+
+async def test_a_variable_that_this_package_sets_is_refused_at_the_start(lab: Lab) -> None:
+    agent = lab.agent(await lab.api([]), settings={"env": {"API_TIMEOUT_MS": "1"}})
+    with pytest.raises(BackendInitError, match=r"claude\.env cannot set API_TIMEOUT_MS"):
+        await ClaudeBackend(agent, registry_of()).initialize()
+
+
+async def test_one_of_the_chosen_provider_is_refused_too(lab: Lab) -> None:
+    model = {"auth_provider": "bedrock", "api_key": "bedrock-key"}
+    settings = {"env": {"AWS_PROFILE": "other", "AWS_REGION": "eu-west-1"}}
+    agent = lab.agent(None, model=model, settings=settings, dotenv={"AWS_REGION": "eu-west-1"})
+    with pytest.raises(BackendInitError, match="cannot set AWS_PROFILE, AWS_REGION"):
+        await ClaudeBackend(agent, registry_of()).initialize()
+
+
+KEY = "plain-key-of-the-model-4711"
+PASSWORD = "pass%2Fword-of-the-gateway"
+VARIABLE = "value-of-a-variable-0815"
+SECRETS = (KEY, PASSWORD, "pass/word-of-the-gateway", VARIABLE)
+
+
+async def test_no_secret_is_on_a_command_line_or_in_a_file(lab: Lab) -> None:
+    said = {"model": {"api_key": KEY}, "settings": {"env": {"V": VARIABLE}}}
+    async with in_a_turn(lab, password=PASSWORD, **said) as session:
+        environment = environment_of(session)
+        commands = "".join(
+            path.read_text(errors="replace") for path in Path("/proc").glob("[0-9]*/cmdline")
+        )
+        folder = Path(environment["HOME"])
+        files = [path for path in folder.rglob("*") if path.is_file()]
+        written = "".join(path.read_text(errors="replace") for path in files)
+    assert environment["V"] == VARIABLE
+    assert environment["ANTHROPIC_API_KEY"] == KEY
+    assert PASSWORD in environment["ANTHROPIC_BASE_URL"]
+    assert files
+    assert [secret for secret in SECRETS if secret in commands + written] == []
+
+
+@pytest.mark.parametrize("status", [None, 400])
+async def test_no_secret_is_in_a_log_a_result_or_an_error(
+    lab: Lab, caplog: pytest.LogCaptureFixture, status: int | None
+) -> None:
+    """Whoever echoes one: a tool that fails, and an API that refuses a request."""
+    echoed = " ".join(SECRETS)
+
+    def fall(_call: ToolCall) -> ToolResult:
+        raise RuntimeError(f"could not log in with {echoed}")
+
+    last = say("ok") if status is None else fail(status, f"no access with {echoed}")
+    api = await lab.api([call_tool("kb", {"query": "x"}), last])
+    model = {"api_key": KEY, "endpoint": with_password(api.url, PASSWORD)}
+    probe = Probe("kb", fall, probe_schema())
+    with caplog.at_level(logging.DEBUG):
+        backend = await lab.backend(api, probe, model=model, settings={"env": {"V": VARIABLE}})
+        result = await backend.invoke_once("Hi")
+    assert result.is_error is (status is not None)
+    assert "could not log in" in json.dumps(result.to_dict())
+    logged = "".join(f"{record.getMessage()} {record.exc_text}" for record in caplog.records)
+    sent = json.dumps([request.body for request in api.requests])
+    for text in (json.dumps(result.to_dict()), logged, sent):
+        assert [secret for secret in SECRETS if secret in text] == []
