@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 from holodeck_backend_claude.calls.refusals import CallRefusedError
 from holodeck_backend_claude.calls.slots import Slots
+from holodeck_backend_claude.concurrency.loop_watch import watched_loop
 from holodeck_backend_claude.concurrency.tasks import end_task
 from holodeck_backend_claude.concurrency.threads import Work, current_work
 from holodeck_backend_claude.contract import (
@@ -117,7 +118,8 @@ async def run_call(
 async def _contained(work: Callable[[], Awaitable[Any]], leavings: Work) -> Outcome:
     current_work.set(leavings)
     try:
-        return Returned(await work())
+        with watched_loop(leavings.label):
+            return Returned(await work())
     # asyncio lets SystemExit and KeyboardInterrupt of a task end the whole loop, and a
     # CancelledError of a tool would pass for a cancellation of the caller.
     except BaseException as error:  # noqa: BLE001
