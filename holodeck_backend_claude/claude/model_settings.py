@@ -148,6 +148,6 @@ def _check_thinking(agent: Agent, settings: ClaudeSettings) -> None:
     if named and _plain_name(agent.model.name) not in _WITH_BUDGET:
         log.warning(
             "claude.extended_thinking.budget_tokens may have no effect with %r: newer models "
-            "decide themselves how long they think; claude.effort says how much work they put into it",
+            "decide themselves how long they think; claude.effort says how much work they put in",
             agent.model.name,
         )

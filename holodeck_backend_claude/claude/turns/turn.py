@@ -237,7 +237,7 @@ class Turn:
         if reason is None:
             return result if self._form is None else self._form.hold(result, self._verdict)
         errors = "; ".join(getattr(self._verdict, "errors", None) or ())
-        said = self._said_by_cli.text if self._said_by_cli else errors
+        said: str | None = self._said_by_cli.text if self._said_by_cli else errors
         said = said or getattr(self._verdict, "result", None)
         return outcomes.failed(result, reason, mask_secrets(said) if said else None)
 
