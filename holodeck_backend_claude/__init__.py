@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # for type checkers and editors, the same names as in the tab
     from holodeck_backend_claude.claude.options import build_options
     from holodeck_backend_claude.claude.server import build_holodeck_sdk_server
     from holodeck_backend_claude.claude.session import ClaudeSession
+    from holodeck_backend_claude.claude.telemetry import translate_observability
     from holodeck_backend_claude.contract import (
         AgentBackend,
         AgentSession,
@@ -73,6 +74,7 @@ _NAMES = {
     "claude.options": ("build_options",),
     "claude.server": ("build_holodeck_sdk_server",),
     "claude.session": ("ClaudeSession",),
+    "claude.telemetry": ("translate_observability",),
     "contract": (
         "AgentBackend",
         "AgentSession",
@@ -160,6 +162,7 @@ __all__ = [
     "hookimpl",
     "load_plugins",
     "open_agent",
+    "translate_observability",
 ]
 
 if not TYPE_CHECKING:  # a type checker that saw this would take every misspelt name for good

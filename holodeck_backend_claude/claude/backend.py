@@ -27,6 +27,7 @@ from holodeck_backend_claude.claude.server import Run
 from holodeck_backend_claude.claude.servers import build_servers, full_names
 from holodeck_backend_claude.claude.session import ClaudeSession
 from holodeck_backend_claude.claude.subagents import subagent_definitions
+from holodeck_backend_claude.claude.telemetry import parent_variables, part_of, report_unmapped
 from holodeck_backend_claude.claude.transcripts.beginning import Beginning
 from holodeck_backend_claude.claude.transcripts.opening import begin
 from holodeck_backend_claude.claude.transcripts.stored import check_store
@@ -40,10 +41,12 @@ from holodeck_backend_claude.contract import (
     ExecutionResult,
     FileInput,
     InputFile,
+    TurnEnd,
 )
 from holodeck_backend_claude.earlier_turns import with_context
 from holodeck_backend_claude.input_files import read_files
 from holodeck_backend_claude.tools.open_tools import ASK_PROMPT, OpenTools
+from holodeck_backend_claude.tracing import NO_TRACING, TurnTrace, start_tracing
 
 if TYPE_CHECKING:
     from holodeck_backend_claude.config import Agent
@@ -70,6 +73,7 @@ class ClaudeBackend:
             agent, registry, backend=NAME, ask_model=self._ask, names=full_names
         )
         self._profile = Profile("")
+        self._tracing = NO_TRACING
         given = registry.given
         self._consent = Consent(given.ask_permission, side_effects=given.side_effects)
         self._sessions: set[ClaudeSession] = set()
@@ -103,10 +107,16 @@ class ClaudeBackend:
         self._require_running()
         ready = await in_thread(read_files, files) if files else ()
         whole = with_context(message, context)
+        trace = self._trace(self._profile, whole)
+        trace.begin()  # a process that is started now is started for this turn
         try:
-            session = await self.warm.take()
+            with part_of(trace):
+                session = await self.warm.take()
         except BackendSessionError as error:
-            return error.result or outcomes.never_ran(outcomes.CRASHED, str(error))
+            result = error.result or outcomes.never_ran(outcomes.CRASHED, str(error))
+            trace.event(TurnEnd(result))
+            return result
+        session.next_trace = trace
         return await _run_alone(session, whole, ready)
 
     async def create_session(
@@ -138,6 +148,7 @@ class ClaudeBackend:
         closing = [session.close() for session in tuple(self._sessions)]
         await asyncio.gather(self.warm.close(), *closing)
         await self._open_tools.close()
+        await self._tracing.close()
 
     # -------------------------------------------------------------------------------- within
 
@@ -152,8 +163,10 @@ class ClaudeBackend:
             await check_store(self._agent)
         except BackendSessionError as cause:
             raise BackendInitError(str(cause)) from cause
-        await self._open_tools.open()
+        self._tracing = start_tracing(self._agent, provider=_provider(self._agent))
+        report_unmapped(self._agent)
         try:
+            await self._open_tools.open()
             tools = offered_tools(settings, self._open_tools.by_wire_name)
             built_ins = granted(settings)
             build_servers(tools)
@@ -170,6 +183,7 @@ class ClaudeBackend:
             _report_denied(self._permissions(self._profile).denied_unasked)
         except BaseException:
             await self._open_tools.close()
+            await self._tracing.close()
             raise
         self._state = ""
         self.warm.fill()
@@ -177,6 +191,13 @@ class ClaudeBackend:
     def _require_running(self) -> None:
         if self._state:
             raise BackendSessionError(f"the Claude backend is {self._state}")
+
+    def _trace(self, profile: Profile, message: str) -> TurnTrace:
+        return self._tracing.turn(
+            message,
+            system_prompt=profile.system_prompt,
+            tools=[tool.name for tool in profile.tools.values()],
+        )
 
     def _permissions(self, profile: Profile) -> Permissions:
         return Permissions(
@@ -200,6 +221,7 @@ class ClaudeBackend:
                 allowed_tools=tuple(profile.tools),
                 beginning=await begins.again(folder.configuration) if folder else begins,
                 hooks=gate.hooks(),
+                variables=parent_variables(self._agent),
             )
             return Client(self._agent, conversation, folder=folder), profile.tools
 
@@ -209,6 +231,7 @@ class ClaudeBackend:
             turn_seconds=self._agent.execution.llm_timeout,
             gate=gate,
             schema=profile.response_schema,
+            trace=lambda message: self._trace(profile, message),
             on_close=self._sessions.discard,
         )
         self._sessions.add(session)
@@ -230,6 +253,12 @@ async def _run_alone(
         return error.result or outcomes.never_ran(outcomes.CRASHED, str(error))
     finally:
         await session.close()
+
+
+def _provider(agent: Agent) -> str:
+    """Who serves the model, by the name that the conventions of OpenTelemetry have for it."""
+    served = {"bedrock": "aws.bedrock", "vertex": "gcp.vertex_ai"}
+    return served.get(agent.model.auth_provider or "", "anthropic")
 
 
 def _warm_clients(agent: Agent, registry: Registry) -> int:

@@ -90,6 +90,7 @@ class Conversation:
         allowed_tools: Wire names of the tools that run without asking.
         beginning: Whether it is new or takes up an earlier one.
         hooks: What Claude Code calls before it does something, by the SDK's name of the event.
+        variables: Variables of this conversation's process alone.
     """
 
     profile: Profile
@@ -97,6 +98,7 @@ class Conversation:
     allowed_tools: Sequence[str] = ()
     beginning: Beginning = field(default_factory=Beginning)
     hooks: Mapping[HookEvent, list[HookMatcher]] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)
 
 
 def build_options(

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from holodeck_backend_claude import outcomes
 from holodeck_backend_claude.claude.process.renewed import RenewedClient, Tools
+from holodeck_backend_claude.claude.turns.answers import Answers
 from holodeck_backend_claude.claude.turns.inbox import Inbox
 from holodeck_backend_claude.claude.turns.request import Request
 from holodeck_backend_claude.claude.turns.running_calls import RunningCalls
@@ -35,6 +36,7 @@ from holodeck_backend_claude.contract import (
 )
 from holodeck_backend_claude.input_files import read_files
 from holodeck_backend_claude.sessions import StreamedSession
+from holodeck_backend_claude.tracing import NO_TRACE, TurnTrace
 
 if TYPE_CHECKING:
     from holodeck_backend_claude.claude.permissions.gate import Gate
@@ -56,10 +58,14 @@ class ClaudeSession(StreamedSession):
         turn_seconds: How long one turn may take.
         gate: Decides on the calls of Claude Code's tools.
         schema: The form that answers have to have; None leaves them free.
+        trace: Makes the trace of a turn from its message.
         on_close: Called once when the session has ended.
+
+    Attributes:
+        next_trace: The trace of the next turn, where it began before its message was sent.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # all of them are what a session consists of
         self,
         connect: Connect,
         *,
@@ -67,6 +73,7 @@ class ClaudeSession(StreamedSession):
         turn_seconds: float,
         gate: Gate,
         schema: JsonSchema | None = None,
+        trace: Callable[[str], TurnTrace] = lambda _message: NO_TRACE,
         on_close: Callable[[ClaudeSession], None] = lambda _session: None,
     ) -> None:
         self.session_id = beginning.session_id
@@ -75,12 +82,15 @@ class ClaudeSession(StreamedSession):
         self._gate = gate
         gate.pausing = self._paused
         self._schema = schema
+        self._trace = trace
+        self.next_trace: TurnTrace | None = None
         self._on_close = on_close
         self._inbox = Inbox()
         self._calls = RunningCalls(
             session_id=lambda: self.session_id,
             stop_turn=self._inbox.stop_current,
             context=self._context_for_call,
+            trace=self._current_trace,
         )
         self._process = RenewedClient(lambda before: connect(self._calls.run, before))
         self._spent = NOTHING  # by the process that runs
@@ -127,7 +137,8 @@ class ClaudeSession(StreamedSession):
         self._check_can_take(message)
         ready = await in_thread(read_files, files) if files else ()
         self._check_can_take(message)  # it may have been closed meanwhile
-        request = Request(message, ready)
+        trace, self.next_trace = self.next_trace or self._trace(message), None
+        request = Request(message, ready, trace=trace)
         self._inbox.put(request)
         try:
             async for event in request.events:
@@ -189,6 +200,10 @@ class ClaudeSession(StreamedSession):
             return contextvars.copy_context()
         return context_for(request.context, self._connected_in)
 
+    def _current_trace(self) -> TurnTrace:
+        request = self._inbox.current
+        return NO_TRACE if request is None else request.trace
+
     # ----------------------------------------------------------------------- in the owner task
 
     async def _own(self, started: asyncio.Future[None]) -> None:
@@ -213,6 +228,7 @@ class ClaudeSession(StreamedSession):
             await self._end()
 
     async def _run_request(self, request: Request) -> None:
+        request.trace.begin()
         try:
             turn = await self._run_turn(request)
         except asyncio.CancelledError:
@@ -249,13 +265,16 @@ class ClaudeSession(StreamedSession):
         if request.is_stopped:  # while a process was started for it
             return
         client = self._process.running
+        answers = Answers(request.trace, self._process.tools) if request.trace.is_on else None
         async with request.limited(self._turn_seconds):
             request.sent = True
             await client.send(request.message, request.files)
             async for message in client.receive():
                 request.begun |= is_of_turn(message)
+                if answers is not None:
+                    answers.feed(message)
                 for event in turn.feed(message):
-                    request.events.put(event)
+                    request.put(event)
                 if (stop := turn.to_be_stopped) is not None:
                     request.stop(*stop)
                     return

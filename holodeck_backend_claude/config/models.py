@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -16,6 +17,7 @@ from pydantic import (
 )
 
 from holodeck_backend_claude.config.base import NonBlank, Seconds, Secret, Strict
+from holodeck_backend_claude.config.observability import ObservabilityConfig
 from holodeck_backend_claude.config.paths import ExistingPath
 from holodeck_backend_claude.config.response_format import ResponseFormat, response_schema
 from holodeck_backend_claude.config.tool_models import ToolConfig
@@ -128,11 +130,13 @@ class Agent(Strict):
         execution: Limits of a turn.
         backend: Name of the backend, where the model's provider is not to decide.
         plugins: Which plugins may load.
+        observability: Traces, metrics and logs; None means off.
         response_format: A JSON Schema that the answer has to be of, or a file with one; None
             leaves the answer free.
         settings: The blocks that belong to a backend, by their key, e.g. ``claude``.
         base_dir: The folder that relative paths start from: that of agent.yaml.
         dotenv: The variables of the ``.env`` file beside agent.yaml.
+        variables: All variables it runs with; None means those of this process, over ``dotenv``.
     """
 
     name: NonBlank
@@ -144,10 +148,12 @@ class Agent(Strict):
     execution: ExecutionConfig = ExecutionConfig()
     backend: NonBlank | None = None
     plugins: PluginsConfig = PluginsConfig()
+    observability: ObservabilityConfig | None = None
     response_format: ResponseFormat | None = None
     settings: dict[str, SerializeAsAny[BaseModel]] = Field(default_factory=dict)
     base_dir: Path = Path()
     dotenv: dict[str, SecretStr] = Field(default_factory=dict, exclude=True, repr=False)
+    variables: dict[str, SecretStr] | None = Field(default=None, exclude=True, repr=False)
 
     @field_validator("instructions", mode="before")
     @classmethod
@@ -155,9 +161,10 @@ class Agent(Strict):
         return {"inline": value} if isinstance(value, str) else value
 
     def environment(self) -> dict[str, str]:
-        """The variables this agent runs with: those of the process, over those of ``.env``."""
-        own = {name: value.get_secret_value() for name, value in self.dotenv.items()}
-        return {**own, **os.environ}
+        """The variables this agent runs with."""
+        if self.variables is not None:
+            return _in_the_clear(self.variables)
+        return {**_in_the_clear(self.dotenv), **os.environ}
 
     def system_prompt(self) -> str:
         """The text of the instructions, read from their file where they name one."""
@@ -199,3 +206,7 @@ class Agent(Strict):
                 f"{', '.join(required)}"
             )
         return model()
+
+
+def _in_the_clear(variables: Mapping[str, SecretStr]) -> dict[str, str]:
+    return {name: value.get_secret_value() for name, value in variables.items()}

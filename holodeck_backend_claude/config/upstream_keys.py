@@ -16,10 +16,7 @@ TOOL_TYPES = frozenset({"vectorstore", "hierarchical_document", "function", "mcp
 
 # By place; "*" is any item. A key that a model knows is never looked up here.
 _KEYS: dict[tuple[str, ...], frozenset[str]] = {
-    (): frozenset(
-        {"evaluations", "test_cases", "test_cases_file", "observability"}
-        | {"tool_filtering"}
-    ),
+    (): frozenset({"evaluations", "test_cases", "test_cases_file"} | {"tool_filtering"}),
     ("execution",): frozenset(
         {"file_timeout", "download_timeout", "cache_enabled", "cache_dir", "verbose", "quiet"}
         | {"parallel_test_cases"}

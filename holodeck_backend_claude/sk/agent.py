@@ -57,6 +57,10 @@ class KernelAgent:
         timeout: Seconds one turn may take.
         max_retries: How often a refused request is sent again.
         response_schema: The form that answers have to have; None leaves them free.
+
+    Attributes:
+        instructions: As given.
+        tool_names: What the tools are called in results.
     """
 
     def __init__(  # noqa: PLR0913  # all of them are what an agent consists of
@@ -72,6 +76,8 @@ class KernelAgent:
         response_schema: JsonSchema | None = None,
     ) -> None:
         self.response_schema = response_schema
+        self.instructions = instructions
+        self.tool_names = frozenset(tool.name for tool in tools.values())
         self._service = service
         self._plugin = tool_plugin(tools)
         self._timeout = timeout

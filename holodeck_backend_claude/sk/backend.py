@@ -22,6 +22,7 @@ from holodeck_backend_claude.sk.plugin import NAME, SETTINGS_KEY
 from holodeck_backend_claude.sk.session import SKSession
 from holodeck_backend_claude.sk.settings import SKSettings
 from holodeck_backend_claude.tools.open_tools import ASK_PROMPT, OpenTools
+from holodeck_backend_claude.tracing import NO_TRACING, start_tracing
 
 if TYPE_CHECKING:
     from holodeck_backend_claude.config import Agent, ModelConfig
@@ -48,6 +49,7 @@ class SKBackend:
         self._service: ObservedChat | None = None
         self._kernel_agent: KernelAgent | None = None
         self._sessions: set[SKSession] = set()
+        self._tracing = NO_TRACING
         self._starting = asyncio.Lock()
         self._state = "not initialized: call initialize() first"
 
@@ -104,6 +106,7 @@ class SKBackend:
         self._service = self._connect()
         _report_unused(self._agent.model)
         try:
+            self._tracing = start_tracing(self._agent, provider=_provider(self._agent.model))
             await self._open_tools.open()
             self._kernel_agent = self._built(
                 self._service,
@@ -130,6 +133,12 @@ class SKBackend:
             Conversation(session_id, context),
             session_id=session_id,
             max_turns=self._settings.max_turns,
+            trace=lambda message: self._tracing.turn(
+                message,
+                system_prompt=agent.instructions,
+                conversation_id=session_id,
+                tools=agent.tool_names,
+            ),
             on_close=self._sessions.discard,
         )
         self._sessions.add(session)
@@ -189,6 +198,13 @@ class SKBackend:
         await self._open_tools.close()
         if service is not None:
             await service.client.close()
+        tracing, self._tracing = self._tracing, NO_TRACING
+        await tracing.close()
+
+
+def _provider(model: ModelConfig) -> str:
+    """Who serves the model, by the name that the conventions of OpenTelemetry have for it."""
+    return {"azure_openai": "azure.ai.openai"}.get(model.provider, model.provider)
 
 
 def _report_unused(model: ModelConfig) -> None:

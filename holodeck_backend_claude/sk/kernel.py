@@ -98,7 +98,9 @@ class TurnKernel(Kernel):
         arguments = CallArguments(
             call.arguments, call_id=call.call_id, session_id=self._turn.session_id
         )
-        returned = await function.invoke(self, arguments)
+        running = self._turn.trace.running(call.name, call.arguments, call.call_id)
+        async with running:
+            returned = await function.invoke(self, arguments)
         if returned is None or not isinstance(returned.value, ToolResult):
             raise TypeError(f"the tool '{call.name}' came back without a result")
         return returned.value

@@ -76,7 +76,9 @@ class ObservedChat(OpenAIChatCompletionBase):
         answer = turn.answers[-1]
         if not answer.finished:
             raise AnswerCutError
-        if not answer.refused and (calls := assembly.calls()):
+        calls = assembly.calls()
+        turn.answer_ends([(str(c.id), str(c.name), str(c.arguments)) for c in calls])
+        if not answer.refused and calls:
             yield [self._message(calls, function_invoke_attempt)]
 
     async def _send_request(self, settings: PromptExecutionSettings) -> Any:
@@ -187,6 +189,8 @@ def _piece(message: StreamingChatMessageContent) -> AnswerPiece:
         thinking=_thinking((delta.model_extra or {}) if delta else {}),
         refused=bool(refusal) or ended_by == "content_filter",
         finished=ended_by is not None,
+        finish_reason=ended_by,
+        answer_id=chunk.id or None,
         model=chunk.model or None,
         tokens=_tokens(chunk),
     )

@@ -13,6 +13,7 @@ from holodeck_backend_claude.contract import BackendSessionError, FileInput, Tur
 from holodeck_backend_claude.sessions import StreamedSession, TurnEvents
 from holodeck_backend_claude.sk.files import read_taken
 from holodeck_backend_claude.sk.turn import Turn, TurnFailedError
+from holodeck_backend_claude.tracing import NO_TRACE, TurnTrace
 
 if TYPE_CHECKING:
     from holodeck_backend_claude.sk.agent import KernelAgent
@@ -33,6 +34,7 @@ class SKSession(StreamedSession):
         conversation: What is remembered.
         session_id: The id of the conversation.
         max_turns: Model answers of one turn at most.
+        trace: Makes the trace of a turn from its message.
         on_close: Called once when the session is closed.
     """
 
@@ -43,12 +45,14 @@ class SKSession(StreamedSession):
         *,
         session_id: str,
         max_turns: int | None,
+        trace: Callable[[str], TurnTrace] = lambda _message: NO_TRACE,
         on_close: Callable[[SKSession], None] = lambda _session: None,
     ) -> None:
         self.session_id = session_id
         self._agent = agent
         self._conversation = conversation
         self._max_turns = max_turns
+        self._trace = trace
         self._on_close = on_close
         self._one_at_a_time = asyncio.Lock()
         self._running: set[asyncio.Task[None]] = set()
@@ -71,6 +75,7 @@ class SKSession(StreamedSession):
             max_turns=self._max_turns,
             schema=self._agent.response_schema,
             report=events.put,
+            trace=self._trace(message),
         )
         task = asyncio.create_task(self._run(turn), name=f"turn of {self.session_id}")
         self._running.add(task)

@@ -21,7 +21,9 @@ from holodeck_backend_claude.contract import (
     TurnEnd,
     TurnEvent,
 )
+from holodeck_backend_claude.sk.traced import traced
 from holodeck_backend_claude.structured_output import hold_against
+from holodeck_backend_claude.tracing import NO_TRACE, TurnTrace
 
 
 class TurnFailedError(Exception):
@@ -55,6 +57,8 @@ class AnswerPiece:
     thinking: str = ""
     refused: bool = False
     finished: bool = False
+    finish_reason: str | None = None
+    answer_id: str | None = None
     model: str | None = None
     tokens: Tokens | None = None
 
@@ -82,8 +86,11 @@ class ModelAnswer:
     arrived: bool = False
     finished: bool = False
     refused: bool = False
+    finish_reason: str | None = None
+    answer_id: str | None = None
     model: str | None = None
-    tokens: Tokens = Tokens()
+    tokens: Tokens | None = None
+    traced: bool = False
 
 
 class Turn:
@@ -97,7 +104,7 @@ class Turn:
         ended: The result, once there is one.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # all of them are what a turn consists of
         self,
         message: str,
         *,
@@ -106,6 +113,7 @@ class Turn:
         max_turns: int | None = None,
         schema: JsonSchema | None = None,
         report: Callable[[TurnEvent], None] = lambda _event: None,
+        trace: TurnTrace = NO_TRACE,
     ) -> None:
         self.message = message
         self.files = files
@@ -114,7 +122,8 @@ class Turn:
         self.ended: ExecutionResult | None = None
         self._max_turns = max_turns
         self._schema = schema
-        self._report = report
+        self.trace = trace
+        self._report = trace.reporting(report)
         self._finished_calls: list[CalledTool] = []
         self._fatal: TurnFailedError | None = None
         self._started = time.monotonic()
@@ -122,6 +131,7 @@ class Turn:
     def begin(self) -> None:
         """The turn's own time starts now; it may have waited for another one."""
         self._started = time.monotonic()
+        self.trace.begin()
 
     # ------------------------------------------------------------------------------- the model
 
@@ -149,6 +159,8 @@ class Turn:
         answer.thinking += piece.thinking
         answer.finished = answer.finished or piece.finished
         answer.refused = answer.refused or piece.refused
+        answer.finish_reason = piece.finish_reason or answer.finish_reason
+        answer.answer_id = piece.answer_id or answer.answer_id
         answer.model = piece.model or answer.model
         if piece.tokens is not None:  # some servers count on in each chunk: the last one tells
             answer.tokens = piece.tokens
@@ -156,6 +168,19 @@ class Turn:
             self._report(ThinkingDelta(piece.thinking))
         if piece.text:
             self._report(TextDelta(piece.text))
+
+    def answer_ends(
+        self, calls: Sequence[tuple[str, str, str]] = (), *, failed_by: str | None = None
+    ) -> None:
+        """The current answer is complete, or no more of it comes.
+
+        Args:
+            calls: Id, name and arguments of the tool calls in it.
+            failed_by: Why no more of it comes.
+        """
+        if self.trace.is_on and self.answers and not self.answers[-1].traced:
+            self.answers[-1].traced = True
+            self.trace.answer(traced(self.answers[-1], calls, failed_by=failed_by))
 
     # ------------------------------------------------------------------------------- the tools
 
@@ -194,6 +219,8 @@ class Turn:
             return
         if failure is None and self.answers and self.answers[-1].refused:
             failure = TurnFailedError(outcomes.REFUSED)
+        if failure is not None:
+            self.answer_ends(failed_by=failure.reason)
         result = self._result()
         if failure is None and self._schema is not None:
             result = hold_against(result, self._schema)
@@ -228,7 +255,7 @@ class Turn:
         return "" if last.calls else last.text
 
     def _usage(self) -> dict[str, int]:
-        spent = [answer.tokens for answer in self.answers]
+        spent = [answer.tokens or Tokens() for answer in self.answers]
         read, written = sum(t.input for t in spent), sum(t.output for t in spent)
         usage = {"input_tokens": read, "output_tokens": written, "total_tokens": read + written}
         cached = [t.cache_read for t in spent if t.cache_read is not None]

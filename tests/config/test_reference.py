@@ -25,10 +25,19 @@ from holodeck_backend_claude.config import (
     Instructions,
     MCPTool,
     ModelConfig,
+    ObservabilityConfig,
     PluginsConfig,
     ToolConfig,
     VectorstoreTool,
     read_agent,
+)
+from holodeck_backend_claude.config.observability import (
+    ConsoleExporterConfig,
+    ExportersConfig,
+    LogsConfig,
+    MetricsConfig,
+    OTLPExporterConfig,
+    TracesConfig,
 )
 from holodeck_backend_claude.config.root_keys import FILE_KEYS
 from holodeck_backend_claude.config.upstream_keys import FOREIGN
@@ -47,6 +56,13 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "`embedding_provider`": EmbeddingProviderConfig,
     "`execution`": ExecutionConfig,
     "`plugins`": PluginsConfig,
+    "`observability`": ObservabilityConfig,
+    "`observability.traces`": TracesConfig,
+    "`observability.metrics`": MetricsConfig,
+    "`observability.logs`": LogsConfig,
+    "`observability.exporters`": ExportersConfig,
+    "`observability.exporters.console`": ConsoleExporterConfig,
+    "`observability.exporters.otlp`": OTLPExporterConfig,
     "`claude`": ClaudeSettings,
     "`claude.extended_thinking`": ExtendedThinking,
     "`claude.agents.<name>`": SubagentConfig,

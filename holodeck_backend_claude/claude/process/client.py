@@ -20,6 +20,7 @@ from holodeck_backend_claude.claude.process.environment import child_environment
 from holodeck_backend_claude.claude.process.family import ADOPTS
 from holodeck_backend_claude.claude.process.private_folder import PrivateFolder
 from holodeck_backend_claude.claude.process.starting import Start
+from holodeck_backend_claude.concurrency import in_thread
 from holodeck_backend_claude.contract import BackendSessionError
 from holodeck_backend_claude.redaction import mask_secrets
 
@@ -67,6 +68,7 @@ class Client:
         self._folder = folder = self._folder or PrivateFolder()
         where = self._conversation.profile.working_directory or folder.working_directory
         environment = child_environment(self._agent, self._agent.environment(), folder.path)
+        environment |= self._conversation.variables
         program = find_program()
         folder.runs_commands = "Bash" in self._conversation.profile.built_ins
         adopts = {ADOPTS: "1"} if folder.runs_commands else {}
@@ -177,7 +179,11 @@ class Client:
         """As :meth:`stop`, and remove the folder; never raises."""
         await self.stop(at_once=at_once)
         folder, self._folder = self._folder, None
-        if folder is not None:
+        if folder is None:
+            return
+        if self._has_last_work:  # its tools may have written no end of files
+            await in_thread(folder.remove)
+        else:
             folder.remove()
 
     def abandon(self) -> None:

@@ -11,6 +11,7 @@ from holodeck_backend_claude.claude.options import settings_of
 from holodeck_backend_claude.claude.process.credentials import find_credentials
 from holodeck_backend_claude.claude.settings.environment import values_of
 from holodeck_backend_claude.claude.subagents import VARIABLES as SUBAGENT_VARIABLES
+from holodeck_backend_claude.claude.telemetry import telemetry_variables
 from holodeck_backend_claude.contract import BackendInitError
 from holodeck_backend_claude.redaction import remember_secrets
 
@@ -43,7 +44,7 @@ _FROM_SDK = frozenset(
 )
 
 # Keeps the host and the network out: no memory files, no files read because a message mentions
-# "@path", no update check, no telemetry.
+# "@path", no update check, no telemetry to Anthropic.
 _ALWAYS = {
     "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
     "CLAUDE_CODE_DISABLE_ATTACHMENTS": "1",
@@ -88,6 +89,7 @@ def child_environment(agent: Agent, host: Mapping[str, str], folder: Path) -> di
         "API_TIMEOUT_MS": str(round(agent.execution.llm_timeout * 1_000)),
         **SUBAGENT_VARIABLES,
         **model_variables(agent, settings),
+        **telemetry_variables(agent),
     }
     own = values_of(settings.env)
     remember_secrets(own.values())

@@ -8,8 +8,9 @@ import contextvars
 from collections.abc import AsyncIterator, Iterator, Sequence
 
 from holodeck_backend_claude import outcomes
-from holodeck_backend_claude.contract import ExecutionResult, InputFile, TurnEnd
+from holodeck_backend_claude.contract import ExecutionResult, InputFile, TurnEnd, TurnEvent
 from holodeck_backend_claude.sessions import TurnEvents
+from holodeck_backend_claude.tracing import NO_TRACE, TurnTrace
 
 
 class Request:
@@ -26,9 +27,12 @@ class Request:
         detail: What is known about that reason.
         ended: Set once the result is among the events.
         context: The context variables of whoever asked.
+        trace: The trace of the turn.
     """
 
-    def __init__(self, message: str, files: Sequence[InputFile] = ()) -> None:
+    def __init__(
+        self, message: str, files: Sequence[InputFile] = (), *, trace: TurnTrace = NO_TRACE
+    ) -> None:
         self.message = message
         self.files = files
         self.events = TurnEvents()
@@ -38,6 +42,7 @@ class Request:
         self.detail: str | None = None
         self.ended = asyncio.Event()
         self.context = contextvars.copy_context()
+        self.trace = trace
         self._limit: asyncio.Timeout | None = None
         self._pauses = 0
         self._left = 0.0
@@ -86,8 +91,13 @@ class Request:
         if self._limit is not None and not self._limit.expired():
             self._limit.reschedule(asyncio.get_running_loop().time())
 
+    def put(self, event: TurnEvent) -> None:
+        """Hand an event to whoever asked."""
+        self.trace.event(event)
+        self.events.put(event)
+
     def end(self, result: ExecutionResult) -> None:
         """Give the result; only the first one counts."""
         if not self.ended.is_set():
-            self.events.put(TurnEnd(result))
+            self.put(TurnEnd(result))
             self.ended.set()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from holodeck_backend_claude import outcomes
 from holodeck_backend_claude.calls import failed_server
 from holodeck_backend_claude.contract import ToolResult
+from holodeck_backend_claude.tracing import NO_TRACE, TurnTrace
 
 if TYPE_CHECKING:
     from holodeck_backend_claude.calls import BoundTool
@@ -22,6 +23,7 @@ class RunningCalls:
         session_id: Gives the id of the conversation.
         stop_turn: Called with reason and detail where a tool ends the run.
         context: Gives the context that a call runs in.
+        trace: Gives the trace of the turn that a call belongs to.
     """
 
     def __init__(
@@ -30,16 +32,24 @@ class RunningCalls:
         session_id: Callable[[], str | None],
         stop_turn: Callable[[str, str], None],
         context: Callable[[], Context] = copy_context,
+        trace: Callable[[], TurnTrace] = lambda: NO_TRACE,
     ) -> None:
         self._session_id = session_id
         self._stop_turn = stop_turn
         self._context = context
+        self._trace = trace
         self._tasks: set[asyncio.Task[ToolResult]] = set()
 
     async def run(
         self, tool: BoundTool, arguments: Mapping[str, Any], call_id: str | None
     ) -> ToolResult:
         """Run one call for the SDK."""
+        async with self._trace().running(tool.name, arguments, call_id):
+            return await self._run(tool, arguments, call_id)
+
+    async def _run(
+        self, tool: BoundTool, arguments: Mapping[str, Any], call_id: str | None
+    ) -> ToolResult:
         call = asyncio.create_task(
             tool.call(arguments, call_id=call_id, session_id=self._session_id()),
             context=self._context(),
