@@ -11,7 +11,7 @@ PYTEST := -m pytest -n 2 --dist loadfile
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-newest test-oldest test-unit lint lint-fix format type-check security \
+.PHONY: help demo test test-newest test-oldest test-unit fuzz lint lint-fix format type-check security \
 	bench lock clean
 
 help: ## Show this list
@@ -30,6 +30,9 @@ test-oldest: $(OLDEST)/installed ## The tests on the oldest versions that pyproj
 
 test-unit: $(VENV)/installed ## The tests that start no Claude Code process
 	$(BIN)/python $(PYTEST) --ignore tests/e2e
+
+fuzz: $(VENV)/installed ## Random command lines, let through here and run by bash, for five minutes
+	$(BIN)/python -m tests.claude.permissions.fuzz_command_lines 300 $$(date +%s)
 
 lint: $(VENV)/installed ## Style, formatting and security rules
 	$(BIN)/ruff check .
@@ -71,6 +74,6 @@ define install
 	@echo "Installing into $(1) (this downloads the Claude Code program once) ..."
 	@$(PYTHON) -m venv $(1)
 	@$(1)/bin/pip install --quiet 'pip>=25.1'
-	@$(1)/bin/pip install --quiet --editable '.[local,postgres]' --group dev $(2)
+	@$(1)/bin/pip install --quiet --editable '.[local,otel,postgres]' --group dev $(2)
 	@touch $@
 endef

@@ -97,7 +97,7 @@ class Asking(StreamedSession):
     def __init__(self) -> None:
         self.live: LiveSession | None = None
 
-    async def stream(self, message: str) -> AsyncIterator[TurnEvent]:
+    async def stream(self, message: str, *, files: object = ()) -> AsyncIterator[TurnEvent]:
         assert self.live is not None
         said = await self.live.ask(PermissionRequest(message, {}, "because"))
         yield TurnEnd(ExecutionResult(str(said)))
@@ -131,7 +131,11 @@ def test_a_question_of_the_session_is_answered_in_the_thread_of_the_terminal(say
 
 AGENT = """\
 name: asker
-model: {{provider: anthropic, name: claude-sonnet-4-5, api_key: sk-ant-dummy-key-0001, endpoint: "{url}"}}
+model:
+  provider: anthropic
+  name: claude-sonnet-4-5
+  api_key: sk-ant-dummy-key-0001
+  endpoint: "{url}"
 instructions: Write.
 claude:
   file_system: {{write: true}}

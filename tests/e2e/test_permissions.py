@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from holodeck_backend_claude.claude.backend import ClaudeBackend
+from holodeck_backend_claude.claude.options import build_options
 from holodeck_backend_claude.contract import (
     AskPermission,
     BackendInitError,
@@ -23,10 +24,10 @@ from tests.support.probes import Probe, registry_of
 
 from .lab import Lab
 
-ALL = {"permission_mode": "acceptAll", "i_understand_this_is_unsafe": True}
-EDITS = {"permission_mode": "acceptEdits"}
-FILES = {"file_system": {"read": True, "write": True, "edit": True}}
-SHELL = {"bash": {"enabled": True}}
+ALL: dict[str, Any] = {"permission_mode": "acceptAll", "i_understand_this_is_unsafe": True}
+EDITS: dict[str, Any] = {"permission_mode": "acceptEdits"}
+FILES: dict[str, Any] = {"file_system": {"read": True, "write": True, "edit": True}}
+SHELL: dict[str, Any] = {"bash": {"enabled": True}}
 SECRET = "TOP-SECRET-7b1e"
 
 Call = tuple[str, Mapping[str, Any]]
@@ -117,12 +118,13 @@ async def test_the_model_is_offered_what_is_granted_and_nothing_else(
 
 @pytest.mark.parametrize("key", ["allowed_tools", "disallowed_tools"])
 async def test_a_name_that_does_not_exist_is_refused_with_a_suggestion(lab: Lab, key: str) -> None:
+    lists: dict[str, Any] = {key: ["kb_serch"]}
     with pytest.raises(BackendInitError, match=f"claude.{key} names 'kb_serch'.*'kb_search'"):
-        await granted(lab, [], Probe("kb_search"), **{key: ["kb_serch"]})
+        await granted(lab, [], Probe("kb_search"), **lists)
 
 
 async def test_a_working_directory_that_is_gone_is_named(lab: Lab) -> None:
-    with pytest.raises(BackendInitError, match="working_directory: there is no folder .*nowhere"):
+    with pytest.raises(BackendInitError, match=r"working_directory: there is no folder .*nowhere"):
         await granted(lab, [], working_directory="nowhere", **FILES)
 
 
@@ -152,9 +154,12 @@ async def test_files_are_read_written_and_edited_in_the_folder_of_the_agent(
     assert (folder / "new" / "file.txt").read_text() == "made"
     read, _edited, _written, found, hidden, hits, secret_hits = said(result)
     assert "needle one" in read
-    assert "more.txt" in found and ".env" not in found and ".holodeck" not in found
+    assert "more.txt" in found
+    assert ".env" not in found
+    assert ".holodeck" not in found
     assert ".env" not in hidden
-    assert "needle two" in hits and SECRET not in hits
+    assert "needle two" in hits
+    assert SECRET not in hits
     assert SECRET not in secret_hits
 
 
@@ -163,8 +168,9 @@ async def test_no_file_outside_and_no_secret_is_reached_even_where_all_is_accept
 ) -> None:
     folder, outside = lab.folder, files
     read = [
-        str(outside / "other.txt"), f"../{outside.name}/other.txt", "way-out/other.txt", "/etc/passwd",
-        "~/x", ".env", "sub/.env.local", ".holodeck/index", "secret-link", "sub/../.env",
+        str(outside / "other.txt"), f"../{outside.name}/other.txt", "way-out/other.txt",
+        "/etc/passwd", "~/x",
+        ".env", "sub/.env.local", ".holodeck/index", "secret-link", "sub/../.env",
         f"{folder}/sub/../../{outside.name}/other.txt",
     ]  # fmt: skip
     calls: list[Call] = [
@@ -201,7 +207,8 @@ async def test_links_are_not_followed_by_a_search(lab: Lab, files: Path) -> None
         **ALL,
         **FILES,
     )
-    assert SECRET not in str(said(result)) and "other.txt" not in str(said(result))
+    assert SECRET not in str(said(result))
+    assert "other.txt" not in str(said(result))
 
 
 async def test_a_working_directory_of_its_own_confines_the_files(lab: Lab, files: Path) -> None:
@@ -316,7 +323,8 @@ async def test_unattended_manual_denies_built_ins_and_destructive_tools_and_warn
     )
     assert [name for name, _ in reasons(result)] == ["Read", "Bash", "wipe"]
     assert all("nobody can be asked" in reason for _, reason in reasons(result))
-    assert wipe.calls == [] and len(search.calls) == 1
+    assert wipe.calls == []
+    assert len(search.calls) == 1
     warning = next(
         r.getMessage() for r in caplog.records if "every call will be denied" in r.getMessage()
     )
@@ -361,7 +369,8 @@ async def test_whoever_is_asked_decides_and_sees_the_call(lab: Lab, files: Path)
         ("wipe", {"query": "x"}),
     ]
     assert reasons(result) == [("Bash", "the user said no")]
-    assert "needle one" in said(result)[0] and len(wipe.calls) == 1
+    assert "needle one" in said(result)[0]
+    assert len(wipe.calls) == 1
     assert not (lab.folder / "made.txt").exists()
 
 
@@ -426,7 +435,8 @@ async def test_without_side_effects_nothing_is_changed_whatever_the_mode(
     assert reasons(result) == [
         (name, "side effects are off in this run") for name in ("Bash", "Write", "wipe")
     ]
-    assert wipe.calls == [] and not (lab.folder / "made.txt").exists()
+    assert wipe.calls == []
+    assert not (lab.folder / "made.txt").exists()
     assert "needle one" in said(result)[3]
 
 
@@ -436,20 +446,19 @@ async def test_denials_of_a_turn_are_not_those_of_the_next(lab: Lab, files: Path
     backend = await lab.backend(api, settings={**ALL, **FILES})
     session = await backend.create_session()
     first, second = await session.send("a"), await session.send("b")
-    assert len(first.permission_denials) == 1 and second.permission_denials == []
+    assert len(first.permission_denials) == 1
+    assert second.permission_denials == []
 
 
 async def test_a_plain_search_agent_has_no_hook(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    from holodeck_backend_claude.claude.process import client
-
     built: list[Any] = []
-    build = client.build_options
+    build = build_options
 
     def record(*given: Any, **named: Any) -> Any:
         built.append(build(*given, **named))
         return built[-1]
 
-    monkeypatch.setattr(client, "build_options", record)
+    monkeypatch.setattr("holodeck_backend_claude.claude.process.client.build_options", record)
     _api, backend = await granted(lab, [], Probe("kb_search"))
     await backend.invoke_once("Hi")
     _api, backend = await granted(lab, [], destructive())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,6 +55,7 @@ class Permissions:
         tools: The agent's own tools that it is offered, by their full names on the wire.
         working_directory: Where the file tools work; None where there are none.
         consent: Who agrees to calls.
+        is_elsewhere: Whether a tool is one that only Claude Code knows, and that is granted.
     """
 
     def __init__(
@@ -65,12 +66,14 @@ class Permissions:
         tools: Mapping[str, BoundTool],
         working_directory: Path | None,
         consent: Consent,
+        is_elsewhere: Callable[[str], bool] = lambda _name: False,
     ) -> None:
         self._settings = settings
         self._built_ins = built_ins
         self._tools = tools
         self._folder = WorkingDirectory(working_directory) if working_directory else None
         self._consent = consent
+        self._is_elsewhere = is_elsewhere
 
     @property
     def are_needed(self) -> bool:
@@ -103,6 +106,8 @@ class Permissions:
             return await self._on_own_tool(tool, arguments, pausing)
         if wire_name == STRUCTURED_OUTPUT_TOOL:
             return Decision()  # it is how the model gives its answer, and does nothing else
+        if self._is_elsewhere(wire_name):
+            return Decision()
         if wire_name not in self._built_ins:
             return Decision(f"{wire_name} is not granted by agent.yaml")
         try:

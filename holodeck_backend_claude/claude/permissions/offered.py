@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,18 +20,25 @@ if TYPE_CHECKING:
 _SANDBOX_PROGRAMS = ("bwrap", "socat")
 
 
-def offered_tools(settings: Grants, tools: Mapping[str, BoundTool]) -> dict[str, BoundTool]:
+def offered_tools(
+    settings: Grants,
+    tools: Mapping[str, BoundTool],
+    *,
+    is_elsewhere: Callable[[str], bool] = lambda _name: False,
+) -> dict[str, BoundTool]:
     """The agent's own tools that the model is offered, by their names on the wire.
 
     Args:
         settings: Their ``allowed_tools`` restricts, ``disallowed_tools`` removes.
         tools: All of them.
+        is_elsewhere: Whether a name may be that of a tool which only Claude Code knows.
 
     Raises:
         BackendInitError: A list names a tool that does not exist.
     """
     for key in ("allowed_tools", "disallowed_tools"):
-        _check_names(key, getattr(settings, key) or (), tools)
+        names = getattr(settings, key) or ()
+        _check_names(key, tuple(name for name in names if not is_elsewhere(name)), tools)
     allowed, refused = settings.allowed_tools, settings.disallowed_tools
     return {
         wire: tool
@@ -89,16 +96,19 @@ def check_sandbox(settings: Grants) -> None:
         )
 
 
-def permission_options(settings: Grants, folder: Path | None) -> dict[str, Any]:
+def permission_options(
+    settings: Grants, folder: Path | None, *, refused: Sequence[str] = ()
+) -> dict[str, Any]:
     """The fields of ``ClaudeAgentOptions`` about files and command lines.
 
     Args:
         settings: What agent.yaml grants.
         folder: The working directory; None where there is none.
+        refused: Tools that only Claude Code knows, and that are not offered.
     """
     options: dict[str, Any] = {}
-    if folder is not None:
-        options["disallowed_tools"] = list(PRIVATE_RULES)
+    if folder is not None or refused:
+        options["disallowed_tools"] = [*(PRIVATE_RULES if folder is not None else ()), *refused]
     if settings.sandbox is not None:
         options["sandbox"] = settings.sandbox.as_sdk()
     return options

@@ -230,16 +230,21 @@ def runs_it(text: str, folder: Path) -> bool:
     return mark.exists()
 
 
+def stub(folder: Path) -> None:
+    """Make the harmless program that stands for an excluded one."""
+    (folder / "bin").mkdir()
+    program = folder / "bin" / "zap"
+    program.write_text('#!/bin/sh\necho ran >> "$ZAP_MARK"\n')
+    program.chmod(0o755)
+
+
 def main(seconds: float, seed: int) -> int:
     draw = random.Random(seed)
     end = time.monotonic() + seconds
     allowed = denied = ran = 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        (folder / "bin").mkdir()
-        stub = folder / "bin" / "zap"
-        stub.write_text('#!/bin/sh\necho ran >> "$ZAP_MARK"\n')
-        stub.chmod(0o755)
+        stub(folder)
         while time.monotonic() < end:
             text = script(draw)
             if check(text, ["zap"]) is not None:
@@ -248,8 +253,9 @@ def main(seconds: float, seed: int) -> int:
             allowed += 1
             if runs_it(text, folder):
                 ran += 1
-                print(f"let through, and it ran: {text!r}")
-    print(f"seed {seed}: {allowed} let through, {denied} denied, {ran} of those let through ran it")
+                sys.stdout.write(f"let through, and it ran: {text!r}" + "\n")
+    summary = f"{allowed} let through, {denied} denied, {ran} of those let through ran it"
+    sys.stdout.write(f"seed {seed}: {summary}\n")
     return 1 if ran else 0
 
 

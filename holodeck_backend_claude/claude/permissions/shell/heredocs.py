@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _DELIMITER = re.compile(r"(['\"]?)(\w+)\1|\\(\w+)")
+_RUNS = re.compile(r"`|\$[({\[]")
 _PLAIN_REST = re.compile(r"[\w \t./=<>|&;:,+@%$-]*")
 
 
@@ -23,6 +24,11 @@ def heredoc_doubts(node: Node, source: bytes) -> Iterator[Doubt]:
         node: The redirection.
         source: The whole command line.
     """
+    body = next((child for child in node.named_children if child.type == "heredoc_body"), None)
+    starts = [child for child in node.named_children if child.type == "heredoc_start"]
+    start = source_of(starts[0]) if starts else ""
+    if body is not None and not set("'\"\\") & set(start) and _RUNS.search(source_of(body)):
+        yield Doubt("a here-document may run a command")  # the grammar overlooks some of them
     if not _is_plain(node, source):
         yield Doubt("where its here-document ends is not certain")
 

@@ -65,7 +65,9 @@ WRAPPERS: dict[str, Wrapper] = {
     "setsid": _wrapper("-c -f -w --ctty --fork --wait"),
     "nice": _wrapper("", "-n --adjustment"),
     "ionice": _wrapper("-t --ignore", "-c -n --class --classdata"),
-    "time": _wrapper("-p -v -a --portability --verbose --append", "-f -o --format --output"),
+    "time": _wrapper(
+        "-p -v -a --portability --verbose --append", "-f -o --format --output", assigns=True
+    ),
     "timeout": _wrapper(
         "-v -f -p --foreground --preserve-status --verbose",
         "-k -s --kill-after --signal",
@@ -100,20 +102,21 @@ def unwrapped(call: Call, wrapper: Wrapper) -> tuple[Finding | None, dict[str, s
     name, *rest = call.words
     options: dict[str, str] = {}
     before = wrapper.before
-    index = 0
+    index, ended = 0, False
     while index < len(rest):
         word = rest[index]
         if isinstance(word, Unknown):
             return Doubt(f"{name} is given {word.source}"), options
-        if word == "--":
+        if word == "--" and not ended:
+            ended = True
             index += 1
-            break
+            continue
         if wrapper.assigns and (assigned := _ASSIGNMENT.fullmatch(word)):
             if is_special(assigned[1]):
                 return Doubt(f"{assigned[1]} changes what is run"), options
             index += 1
             continue
-        if not word.startswith("-") and word != "-":
+        if ended or not word.startswith("-"):
             if before == 0:
                 break
             before -= 1
@@ -129,10 +132,6 @@ def unwrapped(call: Call, wrapper: Wrapper) -> tuple[Finding | None, dict[str, s
 
 
 def _rest(call: Call, words: Sequence[Word], name: Word) -> Finding | None:
-    while words and isinstance(words[0], str) and _ASSIGNMENT.fullmatch(words[0]):
-        if name not in ("env", "sudo"):
-            break
-        words = words[1:]
     if words:
         return Call(tuple(words), call.has_more)
     return Doubt(f"{name} is given words that nobody knows yet") if call.has_more else None
