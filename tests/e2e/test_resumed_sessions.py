@@ -318,6 +318,7 @@ claude:
 
 
 @pytest.mark.parametrize("store", ["postgres", "sqlite"])
+@pytest.mark.timeout(180)  # four processes, one after the other
 async def test_a_chat_begun_on_one_machine_continues_on_another_after_a_kill_9(
     tmp_path: Path, lab: Lab, request: pytest.FixtureRequest, store: str
 ) -> None:
