@@ -16,6 +16,7 @@ if TYPE_CHECKING:  # for type checkers and editors, the same names as in the tab
         create_tool_adapters,
     )
     from holodeck_backend_claude.claude.backend import ClaudeBackend
+    from holodeck_backend_claude.claude.native_mcp import build_claude_mcp_configs
     from holodeck_backend_claude.claude.options import build_options
     from holodeck_backend_claude.claude.server import build_holodeck_sdk_server
     from holodeck_backend_claude.claude.session import ClaudeSession
@@ -71,6 +72,7 @@ _NAMES = {
         "create_tool_adapters",
     ),
     "claude.backend": ("ClaudeBackend",),
+    "claude.native_mcp": ("build_claude_mcp_configs",),
     "claude.options": ("build_options",),
     "claude.server": ("build_holodeck_sdk_server",),
     "claude.session": ("ClaudeSession",),
@@ -156,6 +158,7 @@ __all__ = [
     "TurnEvent",
     "VectorStoreTool",
     "VectorStoreToolAdapter",
+    "build_claude_mcp_configs",
     "build_holodeck_sdk_server",
     "build_options",
     "create_tool_adapters",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from holodeck_backend_claude import outcomes
 from holodeck_backend_claude.claude.model_settings import check_model_settings
+from holodeck_backend_claude.claude.native_mcp import native_servers, opened_here
 from holodeck_backend_claude.claude.options import Conversation, Profile, settings_of
 from holodeck_backend_claude.claude.permissions.builtins import granted
 from holodeck_backend_claude.claude.permissions.decision import Permissions
@@ -70,7 +71,11 @@ class ClaudeBackend:
     def __init__(self, agent: Agent, registry: Registry) -> None:
         self._agent = agent
         self._open_tools = OpenTools(
-            agent, registry, backend=NAME, ask_model=self._ask, names=full_names
+            opened_here(agent, settings_of(agent)),
+            registry,
+            backend=NAME,
+            ask_model=self._ask,
+            names=full_names,
         )
         self._profile = Profile("")
         self._tracing = NO_TRACING
@@ -158,6 +163,7 @@ class ClaudeBackend:
         check_model_settings(self._agent, settings)
         check_sandbox(settings)
         schema = _schema_of(self._agent)
+        native = native_servers(self._agent, settings)
         try:
             find_program()
             await check_store(self._agent)
@@ -167,7 +173,9 @@ class ClaudeBackend:
         report_unmapped(self._agent)
         try:
             await self._open_tools.open()
-            tools = offered_tools(settings, self._open_tools.by_wire_name)
+            tools = offered_tools(
+                settings, self._open_tools.by_wire_name, is_elsewhere=native.is_theirs
+            )
             built_ins = granted(settings)
             build_servers(tools)
             self._profile = Profile(
@@ -179,14 +187,31 @@ class ClaudeBackend:
                 response_schema=schema,
                 built_ins=built_ins,
                 working_directory=working_directory(settings, self._agent.base_dir),
+                native=native,
             )
             _report_denied(self._permissions(self._profile).denied_unasked)
+            if native.configs:
+                await self._check_start()
         except BaseException:
             await self._open_tools.close()
             await self._tracing.close()
             raise
         self._state = ""
         self.warm.fill()
+
+    async def _check_start(self) -> None:
+        """Start a process once, to see that the servers it brings are connected."""
+        before, self._state = self._state, ""
+        try:
+            session = self._session(self._profile)
+            try:
+                await session.open()
+            finally:
+                await session.close()
+        except BackendSessionError as cause:
+            raise BackendInitError(str(cause)) from cause
+        finally:
+            self._state = before
 
     def _require_running(self) -> None:
         if self._state:
@@ -206,6 +231,7 @@ class ClaudeBackend:
             tools=profile.tools,
             working_directory=profile.working_directory,
             consent=self._consent,
+            is_elsewhere=profile.native.is_theirs,
         )
 
     def _session(self, profile: Profile, *, beginning: Beginning | None = None) -> ClaudeSession:
@@ -218,7 +244,7 @@ class ClaudeBackend:
             conversation = Conversation(
                 profile,
                 tool_servers=build_servers(profile.tools, run=run),
-                allowed_tools=tuple(profile.tools),
+                allowed_tools=(*profile.tools, *profile.native.grants),
                 beginning=await begins.again(folder.configuration) if folder else begins,
                 hooks=gate.hooks(),
                 variables=parent_variables(self._agent),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from holodeck_backend_claude.claude._compat import literal_prompt_options
 from holodeck_backend_claude.claude.model_settings import model_options
+from holodeck_backend_claude.claude.native_mcp import NativeServers, native_options
 from holodeck_backend_claude.claude.permissions.offered import permission_options
 from holodeck_backend_claude.claude.plugin import SETTINGS_KEY
 from holodeck_backend_claude.claude.response_format import output_options
@@ -49,6 +50,7 @@ class Launch:
         working_directory: Where the process runs.
         stderr: Called with each line the process writes to its standard error.
         beginning: How its conversation begins; None leaves that to the SDK.
+        mcp_servers_file: A file with the MCP servers that Claude Code starts itself.
     """
 
     cli_path: Path | None = None
@@ -57,6 +59,7 @@ class Launch:
     working_directory: Path | None = None
     stderr: Callable[[str], None] | None = None
     beginning: Beginning | None = None
+    mcp_servers_file: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,7 @@ class Profile:
         response_schema: The form that answers have to have; None leaves them free.
         built_ins: The built-in tools of Claude Code.
         working_directory: Where its files are; None means an empty private folder.
+        native: The MCP servers that Claude Code starts itself.
     """
 
     system_prompt: str
@@ -78,6 +82,7 @@ class Profile:
     response_schema: JsonSchema | None = None
     built_ins: Sequence[str] = ()
     working_directory: Path | None = None
+    native: NativeServers = field(default_factory=NativeServers)
 
 
 @dataclass(frozen=True)
@@ -147,7 +152,12 @@ def build_options(
         cwd=launch.working_directory,
         stderr=launch.stderr,
         **model_options(agent, settings),
-        **permission_options(settings, profile.working_directory if profile else None),
+        **permission_options(
+            settings,
+            profile.working_directory if profile else None,
+            refused=profile.native.refused if profile else (),
+        ),
+        **native_options(launch.mcp_servers_file),
         **subagent_options(profile.subagents if profile else {}),
         **output_options(profile.response_schema if profile else None),
         **(launch.beginning.options() if launch.beginning else {}),

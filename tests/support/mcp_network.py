@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import socket
 import threading
+import warnings
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -210,7 +212,13 @@ async def _in_a_thread(run: Run, running: Running) -> AsyncIterator[None]:
         ends.append(lambda: loop.call_soon_threadsafe(ended.set))
         await run(started.set, ended)
 
-    thread = threading.Thread(target=lambda: asyncio.run(main()), name="an MCP server")
+    def serve_until_it_ends() -> None:
+        asyncio.run(main())
+        with warnings.catch_warnings():  # of streams that mcp's server leaves open when it is cut
+            warnings.simplefilter("ignore", ResourceWarning)
+            gc.collect()
+
+    thread = threading.Thread(target=serve_until_it_ends, name="an MCP server")
     thread.start()
 
     async def stop() -> None:

@@ -104,10 +104,8 @@ class Permissions:
         tool = self._tools.get(wire_name)
         if tool is not None:
             return await self._on_own_tool(tool, arguments, pausing)
-        if wire_name == STRUCTURED_OUTPUT_TOOL:
-            return Decision()  # it is how the model gives its answer, and does nothing else
-        if self._is_elsewhere(wire_name):
-            return Decision()
+        if wire_name == STRUCTURED_OUTPUT_TOOL or self._is_elsewhere(wire_name):
+            return Decision()  # the first is how the model gives its answer, and does nothing else
         if wire_name not in self._built_ins:
             return Decision(f"{wire_name} is not granted by agent.yaml")
         try:

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING
 
 from holodeck_backend_claude.claude._compat import bundled_cli, known_version, literal_prompt
 from holodeck_backend_claude.claude.content_blocks import as_prompt
+from holodeck_backend_claude.claude.native_mcp import native_variables
 from holodeck_backend_claude.claude.options import Conversation, Launch, build_options
 from holodeck_backend_claude.claude.process.ending import has_last_work
 from holodeck_backend_claude.claude.process.environment import child_environment, kept_names
 from holodeck_backend_claude.claude.process.family import ADOPTS
+from holodeck_backend_claude.claude.process.native_status import check_native_servers
 from holodeck_backend_claude.claude.process.private_folder import PrivateFolder
 from holodeck_backend_claude.claude.process.starting import Start
 from holodeck_backend_claude.concurrency import in_thread
@@ -67,7 +69,9 @@ class Client:
 
         self._folder = folder = self._folder or PrivateFolder()
         where = self._conversation.profile.working_directory or folder.working_directory
+        native = self._conversation.profile.native
         environment = child_environment(self._agent, self._agent.environment(), folder.path)
+        environment |= native_variables(native)
         environment |= self._conversation.variables
         program = find_program()
         folder.runs_commands = "Bash" in self._conversation.profile.built_ins
@@ -81,6 +85,7 @@ class Client:
             working_directory=where,
             stderr=self._take_stderr,
             beginning=self._conversation.beginning,
+            mcp_servers_file=native.write(folder.path),
         )
         self._conversation.beginning.prepare(folder.configuration, where)
         options = build_options(
@@ -101,6 +106,7 @@ class Client:
             raise BackendSessionError(
                 f"Claude Code did not start: {what}{self.last_words()}"
             ) from cause
+        await check_native_servers(self._sdk, native)
 
     def kill(self) -> None:
         """End the process group at once; the client is still to be ended in order."""

@@ -31,5 +31,6 @@ def has_last_work(options: ClaudeAgentOptions, folder: Path) -> bool:
         or configuration is None
         or not Path(configuration).is_relative_to(folder)
         or any(server.get("type") != "sdk" for server in servers.values())
+        or bool(options.extra_args)
         or options.tools != []
     )

@@ -25,6 +25,7 @@ class ClaudeSettings(Grants):
         sessions: Where conversations are kept so that they can be resumed; None keeps none.
         warm_clients: How many processes to keep connected for the conversations to come; None
             leaves it to whoever runs the agent.
+        native_mcp: Whether Claude Code starts the MCP servers itself and calls their tools.
         env: Further variables of the Claude Code process, by name; their values are masked.
     """
 
@@ -38,4 +39,5 @@ class ClaudeSettings(Grants):
     agents: dict[SubagentName, SubagentConfig] = Field(default_factory=dict)
     sessions: SessionSettings | None = None
     warm_clients: int | None = Field(default=None, ge=0, le=32)
+    native_mcp: bool = False
     env: Variables = Field(default_factory=dict)

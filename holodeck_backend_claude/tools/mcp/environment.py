@@ -43,7 +43,7 @@ def own_variables(config: MCPTool, base_dir: Path) -> dict[str, str]:
         BackendInitError: ``env_file`` cannot be read.
     """
     variables = _of_file(config, base_dir) | _revealed(config.env)
-    if config.config is not None:
+    if config.config:
         variables[CONFIG_VARIABLE] = json.dumps(config.config)
     remember_secrets(value for name, value in variables.items() if is_secret_name(name))
     return variables
@@ -58,8 +58,11 @@ def own_headers(config: MCPTool) -> dict[str, str]:
     return headers
 
 
-def _revealed(values: Mapping[str, SecretStr]) -> dict[str, str]:
-    return {name: value.get_secret_value() for name, value in values.items()}
+def _revealed(values: Mapping[str, SecretStr | str] | None) -> dict[str, str]:
+    return {
+        name: value if isinstance(value, str) else value.get_secret_value()
+        for name, value in (values or {}).items()
+    }
 
 
 def _of_file(config: MCPTool, base_dir: Path) -> dict[str, str]:
