@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Literal, TypeAlias
+from urllib.parse import urlsplit
 
 from holodeck_backend_claude.contract import ConfigError
 
@@ -90,6 +92,15 @@ def is_sendable(key: str) -> bool:
     To be asked early: a client that finds out by itself shows the header in its error.
     """
     return key.isascii() and key.isprintable()
+
+
+def is_on_this_machine(endpoint: str) -> bool:
+    """Whether an address is of loopback, which no proxy leads to."""
+    host = urlsplit(endpoint).hostname or ""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
 
 
 @dataclass(frozen=True)

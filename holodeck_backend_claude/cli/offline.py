@@ -1,16 +1,15 @@
 """``--offline``: the agent runs as it is, but its model is a script on this machine.
 
 Nothing is billed and nothing asks for a key: the model's address and key are replaced, whatever
-agent.yaml and the environment say, and what could lead a request elsewhere is taken out of the
-environment for as long as the agent runs.
+agent.yaml and the environment say, and the agent runs with the variables that cannot lead a request
+elsewhere. The environment of this process stays as it is.
 """
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from holodeck_backend_claude.contract import ConfigError
@@ -41,9 +40,8 @@ async def run_offline(agent: Agent, registry: Registry) -> AsyncIterator[Agent]:
 
     backend = _backend(agent, registry)
     api = _scripted_apis()[backend](offline_model)
-    with _kept_here():
-        async with api:
-            yield _redirected(agent, backend, api)
+    async with api:
+        yield _redirected(agent, backend, api)
 
 
 def _scripted_apis() -> dict[str, type[ScriptedMessagesAPI] | type[ScriptedOpenAIAPI]]:
@@ -86,11 +84,15 @@ def _redirected(agent: Agent, backend: str, api: ScriptedMessagesAPI | ScriptedO
         model |= {"endpoint": api.url}
     if agent.model.auth_provider is not None:  # only then: setting a key makes it count as given
         model["auth_provider"] = "api_key"
-    dotenv = {name: value for name, value in agent.dotenv.items() if not leads_elsewhere(name)}
+    variables = {
+        name: SecretStr(value)
+        for name, value in agent.environment().items()
+        if not leads_elsewhere(name)
+    }
     update = {
         "model": agent.model.model_copy(update=model),
         "backend": backend,
-        "dotenv": dotenv,
+        "variables": variables,
     }
     if replaces_embeddings(agent):
         # A name of its own: its index must not take the place of the one with bought vectors.
@@ -107,15 +109,3 @@ def replaces_embeddings(agent: Agent) -> bool:
 def leads_elsewhere(name: str) -> bool:
     """Whether a variable tells a model client where to go or with whose key."""
     return _LEADS_ELSEWHERE.fullmatch(name) is not None
-
-
-@contextmanager
-def _kept_here() -> Iterator[None]:
-    """Take the variables that lead elsewhere out of this process for a while."""
-    taken = {name: value for name, value in os.environ.items() if leads_elsewhere(name)}
-    for name in taken:
-        del os.environ[name]
-    try:
-        yield
-    finally:
-        os.environ.update(taken)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from holodeck_backend_claude.hookspecs import BackendType
     from holodeck_backend_claude.registry import Provided, Registry
 
-_NOT_IN_FILES = {"settings", "base_dir", "dotenv"}
+_NOT_IN_FILES = {"settings", "base_dir", "dotenv", "variables"}
 FILE_KEYS = tuple(name for name in Agent.model_fields if name not in _NOT_IN_FILES)
 CORE_KEYS = tuple(name for name in FILE_KEYS if name != "tools")
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from openai import AsyncAzureOpenAI, AsyncOpenAI, Timeout
+from openai import AsyncAzureOpenAI, AsyncOpenAI, DefaultAsyncHttpxClient, Timeout
 
 from holodeck_backend_claude.config import ModelConfig
-from holodeck_backend_claude.connections import Connection
+from holodeck_backend_claude.connections import Connection, is_on_this_machine
 from holodeck_backend_claude.contract import JsonSchema
 from holodeck_backend_claude.sk._imports import (
     AzureChatPromptExecutionSettings,
@@ -36,6 +36,7 @@ def chat_service(model: ModelConfig, connection: Connection) -> ObservedChat:
                 api_version=connection.api_version,
                 max_retries=0,
                 timeout=_TIMEOUT,
+                http_client=_http_client(connection),
             ),
         )
     return OpenAIChat(
@@ -45,8 +46,16 @@ def chat_service(model: ModelConfig, connection: Connection) -> ObservedChat:
             base_url=connection.endpoint,
             max_retries=0,
             timeout=_TIMEOUT,
+            http_client=_http_client(connection),
         ),
     )
+
+
+def _http_client(connection: Connection) -> DefaultAsyncHttpxClient | None:
+    """Straight to a server of this machine, whatever proxy the environment names."""
+    if not is_on_this_machine(connection.endpoint):
+        return None  # the client's own, which uses the proxy
+    return DefaultAsyncHttpxClient(trust_env=False, timeout=_TIMEOUT)
 
 
 def request_settings(

