@@ -22,6 +22,7 @@ from holodeck_backend_claude.claude.permissions.offered import (
 from holodeck_backend_claude.claude.plugin import NAME
 from holodeck_backend_claude.claude.pool import WarmSessions
 from holodeck_backend_claude.claude.process.client import Client, find_program
+from holodeck_backend_claude.claude.process.credentials import find_credentials
 from holodeck_backend_claude.claude.process.environment import check_environment
 from holodeck_backend_claude.claude.process.renewed import Tools
 from holodeck_backend_claude.claude.server import Run
@@ -46,6 +47,7 @@ from holodeck_backend_claude.contract import (
 )
 from holodeck_backend_claude.earlier_turns import with_context
 from holodeck_backend_claude.input_files import read_files
+from holodeck_backend_claude.redaction import is_secret_name
 from holodeck_backend_claude.tools.open_tools import ASK_PROMPT, OpenTools
 from holodeck_backend_claude.tracing import NO_TRACING, TurnTrace, start_tracing
 
@@ -225,12 +227,14 @@ class ClaudeBackend:
         )
 
     def _permissions(self, profile: Profile) -> Permissions:
+        names = find_credentials(self._agent, self._agent.environment()).reserved
         return Permissions(
             settings_of(self._agent),
             built_ins=tuple(profile.built_ins),
             tools=profile.tools,
             working_directory=profile.working_directory,
             consent=self._consent,
+            hidden=[name for name in names if is_secret_name(name)],
             is_elsewhere=profile.native.is_theirs,
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 
 from holodeck_backend_claude.claude.backend import ClaudeBackend
 from holodeck_backend_claude.claude.options import build_options
+from holodeck_backend_claude.claude.turns.request import Request
 from holodeck_backend_claude.contract import (
     AskPermission,
     BackendInitError,
@@ -39,14 +41,11 @@ async def granted(
     *probes: Probe,
     ask: AskPermission | None = None,
     side_effects: bool = True,
-    llm_timeout: float = 20,
     **settings: Any,
 ) -> tuple[ScriptedMessagesAPI, ClaudeBackend]:
     """A backend whose model makes these calls and then says so."""
     api = await lab.api([*(call_tool(*call) for call in calls), forever(say("done"))])
-    agent = lab.agent(
-        api, *probes, settings=settings, execution={"llm_timeout": llm_timeout, "max_retries": 0}
-    )
+    agent = lab.agent(api, *probes, settings=settings)
     registry = registry_of(*probes).with_permissions(ask, side_effects=side_effects)
     backend = ClaudeBackend(agent, registry)
     lab._stack.push_async_callback(backend.teardown)
@@ -178,7 +177,6 @@ async def test_no_file_outside_and_no_secret_is_reached_even_where_all_is_accept
         ("Write", {"file_path": str(outside / "made.txt"), "content": "x"}),
         ("Write", {"file_path": "way-out/made.txt", "content": "x"}),
         ("Write", {"file_path": ".env.new", "content": "x"}),
-        ("Edit", {"file_path": "way-out/other.txt", "old_string": "TOP", "new_string": "x"}),
         ("Glob", {"pattern": f"{outside}/*"}),
         ("Glob", {"pattern": "../*"}),
         ("Glob", {"pattern": "{..,sub}/*"}),
@@ -194,6 +192,18 @@ async def test_no_file_outside_and_no_secret_is_reached_even_where_all_is_accept
     assert [path.name for path in outside.iterdir()] == ["other.txt"]
     assert (outside / "other.txt").read_text() == SECRET
     assert not (folder / ".env.new").exists()
+
+
+async def test_no_file_outside_is_edited(lab: Lab, files: Path) -> None:
+    change = {"old_string": "TOP", "new_string": "x"}
+    paths = ["way-out/other.txt", str(files / "other.txt"), ".env"]
+    result = await outcome(
+        lab, [("Edit", {"file_path": path, **change}) for path in paths], **ALL, **FILES
+    )
+    assert all(each["is_error"] for each in result.tool_results)
+    assert (files / "other.txt").read_text() == SECRET
+    assert (lab.folder / ".env").read_text() == f"KEY={SECRET}"
+    assert SECRET not in str(said(result))
 
 
 async def test_links_are_not_followed_by_a_search(lab: Lab, files: Path) -> None:
@@ -261,6 +271,13 @@ async def test_allow_unsafe_runs_what_cannot_be_told_but_not_what_is_excluded(
     assert not (lab.folder / "notes.txt").exists()
     assert (lab.folder / "sub").exists()
     assert len(reasons(result)) == 1
+
+
+async def test_a_command_line_does_not_get_the_credential(lab: Lab) -> None:
+    result = await outcome(lab, [("Bash", {"command": "env | sort; echo end"})], **SHELL, **ALL)
+    assert "PATH=" in said(result)[0]
+    assert "end" in said(result)[0]
+    assert "ANTHROPIC_API_KEY" not in said(result)[0]
 
 
 async def test_nothing_that_a_command_line_started_outlives_its_session(lab: Lab) -> None:
@@ -383,15 +400,28 @@ async def test_a_question_that_fails_is_a_denial(lab: Lab, files: Path) -> None:
     assert "needle" not in str(said(result))
 
 
-async def test_thinking_about_a_question_takes_no_time_of_the_turn(lab: Lab, files: Path) -> None:
+async def test_the_clock_of_the_turn_stands_still_while_somebody_is_asked(
+    lab: Lab, files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ends: list[float | None] = []
+    running: list[Request] = []
+    paused = Request.paused
+
+    def record(request: Request) -> AbstractContextManager[None]:
+        running.append(request)
+        return paused(request)
+
+    monkeypatch.setattr(Request, "paused", record)
+
     async def ask(_request: PermissionRequest) -> bool:
-        await asyncio.sleep(3.5)
+        (request,) = running
+        assert request._limit is not None
+        ends.append(request._limit.when())
         return True
 
-    result = await outcome(
-        lab, [("Read", {"file_path": "notes.txt"})], ask=ask, llm_timeout=3, **FILES
-    )
+    result = await outcome(lab, [("Read", {"file_path": "notes.txt"})], ask=ask, **FILES)
     assert "needle one" in said(result)[0]
+    assert ends == [None]
 
 
 async def test_a_turn_that_is_stopped_while_somebody_is_asked_leaves_a_usable_session(

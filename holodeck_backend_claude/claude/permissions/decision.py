@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,10 +55,11 @@ class Permissions:
         tools: The agent's own tools that it is offered, by their full names on the wire.
         working_directory: Where the file tools work; None where there are none.
         consent: Who agrees to calls.
+        hidden: Variables of the process that a command line does not get: its credentials.
         is_elsewhere: Whether a tool is one that only Claude Code knows, and that is granted.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  one for each thing it depends on
         self,
         settings: Grants,
         *,
@@ -66,6 +67,7 @@ class Permissions:
         tools: Mapping[str, BoundTool],
         working_directory: Path | None,
         consent: Consent,
+        hidden: Collection[str] = (),
         is_elsewhere: Callable[[str], bool] = lambda _name: False,
     ) -> None:
         self._settings = settings
@@ -73,6 +75,7 @@ class Permissions:
         self._tools = tools
         self._folder = WorkingDirectory(working_directory) if working_directory else None
         self._consent = consent
+        self._hidden = sorted(hidden)
         self._is_elsewhere = is_elsewhere
 
     @property
@@ -150,10 +153,7 @@ class Permissions:
             PathRefusedError: A path or pattern leaves the working directory, or is private.
         """
         if name == "Bash":
-            kept = {key: value for key, value in arguments.items() if key != _LEAVES_SANDBOX}
-            sandbox = self._settings.sandbox
-            may_leave = sandbox is not None and sandbox.allowUnsandboxedCommands
-            return None if may_leave or len(kept) == len(arguments) else kept
+            return self._shielded(arguments)
         if name == AGENT_TOOL:
             return as_configured(arguments)
         if name not in FILE_TOOLS:
@@ -168,6 +168,15 @@ class Permissions:
         else:
             found = self._folder.resolved(arguments.get(key), cwd)
         return {**arguments, key: str(found)}
+
+    def _shielded(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """A command line without the credentials of the process, and in the sandbox."""
+        sandbox = self._settings.sandbox
+        may_leave = sandbox is not None and sandbox.allowUnsandboxedCommands
+        kept = {k: v for k, v in arguments.items() if may_leave or k != _LEAVES_SANDBOX}
+        if self._hidden:
+            kept["command"] = f"unset {' '.join(self._hidden)}\n{arguments.get('command')}"
+        return kept
 
     def _excluded(self, arguments: Mapping[str, Any]) -> str | None:
         bash = self._settings.bash

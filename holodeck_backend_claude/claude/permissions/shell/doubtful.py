@@ -121,6 +121,7 @@ _PLAIN_EXPANSION = re.compile(
     r"|\$\{[#@*?$!0-9-]\}",
     re.DOTALL,
 )
+_SIMPLE_EXPANSION = re.compile(r"\$(?:\w+|[@*#?$!-])")
 _NUMBERS_ONLY = re.compile(r"[\s\d+*/%()<>=!&|^~?:-]*")
 _ARITHMETIC_TEST = re.compile(r"-(?:eq|ne|lt|le|gt|ge|v|R)")
 _PLAIN_INDEX = re.compile(r"\d+|[@*]")
@@ -162,6 +163,11 @@ def _in_counting_loop(_node: Node, _source: str) -> Iterator[Doubt]:
 def _in_expansion(_node: Node, source: str) -> Iterator[Doubt]:
     if not _PLAIN_EXPANSION.fullmatch(source) or "<(" in source or ">(" in source:
         yield Doubt(f"{shown(source)} may run something when it is expanded")
+
+
+def _in_simple_expansion(_node: Node, source: str) -> Iterator[Doubt]:
+    if not _SIMPLE_EXPANSION.fullmatch(source):  # the grammar lets blanks follow the dollar sign
+        yield Doubt(f"{shown(source)} is not understood")
 
 
 def _in_subscript(node: Node, source: str) -> Iterator[Doubt]:
@@ -224,6 +230,7 @@ _CHECKS: dict[str, Callable[[Node, str], Iterator[Doubt]]] = {
     "compound_statement": _in_compound,
     "c_style_for_statement": _in_counting_loop,
     "expansion": _in_expansion,
+    "simple_expansion": _in_simple_expansion,
     "subscript": _in_subscript,
     "variable_assignment": _in_assignment,
     "file_redirect": _in_redirect,
