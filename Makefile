@@ -5,14 +5,16 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 VENV := .venv
 OLDEST := .venv-oldest
 BIN := $(VENV)/bin
+SERVERS := .venv-mcp-servers
+NODE_SERVERS := tests/servers/node_modules
 DEMO := docs/examples/handbook/agent.yaml
 QUESTION ?= What is the refund policy?
 PYTEST := -m pytest -n 2 --dist loadfile
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-newest test-oldest test-unit fuzz lint lint-fix format type-check security \
-	bench lock clean
+.PHONY: help demo servers test test-newest test-oldest test-unit fuzz faults faults-page lint \
+	lint-fix format type-check security bench lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -22,17 +24,25 @@ demo: $(VENV)/installed ## Index a document folder and ask it a question, offlin
 
 test: lint type-check test-newest test-oldest ## Every check that CI runs
 
-test-newest: $(VENV)/installed ## The tests on the newest versions, as locked in constraints/newest.txt
+test-newest: $(VENV)/installed servers ## The tests on the newest versions, as locked in constraints/newest.txt
 	$(BIN)/python $(PYTEST)
 
-test-oldest: $(OLDEST)/installed ## The tests on the oldest versions that pyproject.toml allows
+test-oldest: $(OLDEST)/installed servers ## The tests on the oldest versions that pyproject.toml allows
 	$(OLDEST)/bin/python $(PYTEST)
 
-test-unit: $(VENV)/installed ## The tests that start no Claude Code process
+test-unit: $(VENV)/installed servers ## The tests that start no Claude Code process
 	$(BIN)/python $(PYTEST) --ignore tests/e2e
+
+servers: $(SERVERS)/installed $(NODE_SERVERS)/installed ## MCP servers of the registries, for the tests
 
 fuzz: $(VENV)/installed ## Random command lines, let through here and run by bash, for five minutes
 	$(BIN)/python -m tests.claude.permissions.fuzz_command_lines 300 $$(date +%s)
+
+faults: $(VENV)/installed ## Provoke everything that is known to go wrong, and print what comes of it
+	@$(BIN)/python -m tests.faults
+
+faults-page: $(VENV)/installed ## Write the table of docs/reference/faults.md
+	@$(BIN)/python -m tests.faults --page
 
 lint: $(VENV)/installed ## Style, formatting and security rules
 	$(BIN)/ruff check .
@@ -59,7 +69,7 @@ lock: ## Move constraints/newest.txt to the newest versions there are
 	$(BIN)/pip freeze --exclude-editable | grep -v '@ file' > constraints/newest.txt
 
 clean: ## Remove what was installed and built here
-	rm -rf $(VENV) $(OLDEST) dist build .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) $(OLDEST) $(SERVERS) $(NODE_SERVERS) dist build .mypy_cache .ruff_cache .pytest_cache
 
 CONSTRAINTS := -c constraints/newest.txt
 
@@ -68,6 +78,16 @@ $(VENV)/installed: pyproject.toml constraints/newest.txt
 
 $(OLDEST)/installed: pyproject.toml constraints/oldest.txt
 	$(call install,$(OLDEST),-c constraints/oldest.txt)
+
+$(SERVERS)/installed: tests/servers/requirements.txt
+	@$(PYTHON) -m venv $(SERVERS)
+	@$(SERVERS)/bin/pip install --quiet --requirement $<
+	@touch $@
+
+$(NODE_SERVERS)/installed: tests/servers/package.json tests/servers/package-lock.json
+	@command -v npm >/dev/null || { echo "Node.js with npm is needed for the tests" >&2; exit 1; }
+	@cd tests/servers && npm ci --no-fund --no-audit --loglevel=error --omit-lockfile-registry-resolved
+	@touch $@
 
 define install
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or later is needed; set PYTHON=..." >&2; exit 1; }

@@ -75,3 +75,15 @@ def blocking_hook(call: Any, *, seconds: float) -> Any:
     if any(field.name == "on_failure" for field in dataclasses.fields(HookMatcher)):
         return HookMatcher(hooks=[call], timeout=seconds, on_failure="block")
     return HookMatcher(hooks=[call], timeout=seconds)
+
+
+def limits_native_calls() -> bool:
+    """Whether Claude Code takes a limit of time for the calls of one MCP server.
+
+    Measured: the program of SDK 0.2.82 does not, that of 0.2.189 does; of those between, nothing
+    is known.
+    """
+    import claude_agent_sdk
+
+    version = claude_agent_sdk.__version__.split(".")[:3]
+    return tuple(int(part) for part in version if part.isdigit()) >= (0, 2, 189)

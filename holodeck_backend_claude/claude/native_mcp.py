@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from holodeck_backend_claude.claude._compat import limits_native_calls
 from holodeck_backend_claude.claude.servers import check_server_names, server_name
 from holodeck_backend_claude.contract import BackendInitError
 
@@ -214,6 +215,6 @@ def _report_no_effect(tools: Sequence[Any]) -> None:
     )
     if said:
         log.warning(
-            "%s: no effect with claude.native_mcp, as Claude Code has no such setting",
+            "%s: no effect with claude.native_mcp, as this version of Claude Code has no such setting",
             ", ".join(said),
         )

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from holodeck_backend_claude import build_claude_mcp_configs
+from holodeck_backend_claude.claude._compat import limits_native_calls
 from holodeck_backend_claude.config import MCPTool
 from holodeck_backend_claude.contract import BackendInitError
 from holodeck_backend_claude.testing import call_tool, forever, say
@@ -201,3 +202,17 @@ async def test_settings_without_effect_are_named_once(
     server = raw(lab.folder, concurrency=2, load_prompts=True)
     await lab.backend(api, tools=(server,), settings={"native_mcp": True})
     assert caplog.text.count("raw.concurrency, raw.load_prompts: no effect") == 1
+
+
+async def test_the_limit_of_a_call_holds_where_claude_code_knows_it_and_is_named_where_not(
+    lab: Lab, caplog: pytest.LogCaptureFixture
+) -> None:
+    api = await lab.api([call_tool("mcp__raw__hang", {}), forever(say("ok"))])
+    server = raw(lab.folder, request_timeout=1)
+    backend = await lab.backend(api, tools=(server,), settings={"native_mcp": True})
+    if not limits_native_calls():
+        assert "raw.request_timeout: no effect" in caplog.text
+        return
+    result = await backend.invoke_once("Hi")
+    assert result.tool_results[0]["is_error"]
+    assert "timed out after 1s" in result.tool_results[0]["result"]
