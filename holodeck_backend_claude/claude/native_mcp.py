@@ -205,16 +205,11 @@ def _is_of(wire_name: str, server: str) -> bool:
 
 
 def _report_no_effect(tools: Sequence[Any]) -> None:
-    said = sorted(
-        {
-            f"{tool.name}.{key}"
-            for tool in tools
-            for key in _NO_EFFECT
-            if key in tool.model_fields_set
-        }
-    )
+    keys = _NO_EFFECT if limits_native_calls() else (*_NO_EFFECT, "request_timeout")
+    said = sorted(f"{tool.name}.{key}" for tool in tools for key in tool.model_fields_set & {*keys})
     if said:
         log.warning(
-            "%s: no effect with claude.native_mcp, as this version of Claude Code has no such setting",
+            "%s: no effect with claude.native_mcp, as this version of Claude Code has no such "
+            "setting",
             ", ".join(said),
         )
