@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from opentelemetry._logs import LogRecord, SeverityNumber
 from opentelemetry.context import Context, get_current
+from opentelemetry.trace import INVALID_SPAN, set_span_in_context
 
 from holodeck_backend_claude.tracing.watching import is_sending
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from holodeck_backend_claude.config.observability import LogsConfig
     from holodeck_backend_claude.tracing.content import Content
 
+_NOWHERE = set_span_in_context(INVALID_SPAN, Context())
 _SEVERITIES = (
     (logging.CRITICAL, SeverityNumber.FATAL),
     (logging.ERROR, SeverityNumber.ERROR),
@@ -78,7 +80,7 @@ class LogExport(logging.Handler):
             LogRecord(
                 timestamp=int(record.created * 1e9),
                 observed_timestamp=time.time_ns(),
-                context=get_current() if self._config.include_trace_context else Context(),
+                context=get_current() if self._config.include_trace_context else _NOWHERE,
                 severity_text=record.levelname,
                 severity_number=next(severity, SeverityNumber.DEBUG),
                 body=self._content.masked(record.getMessage()),

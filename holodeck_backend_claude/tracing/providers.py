@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from opentelemetry import _logs, metrics, trace
 
-from holodeck_backend_claude.concurrency.threads import in_thread
 from holodeck_backend_claude.config.observability import ObservabilityConfig
 from holodeck_backend_claude.tracing.exporters import exporters_of
 from holodeck_backend_claude.tracing.watching import Watch
@@ -73,10 +74,7 @@ class Providers:
             for end in ends:
                 end()
 
-        try:
-            async with asyncio.timeout(CLOSE_SECONDS):
-                await in_thread(end_all)
-        except TimeoutError:
+        if not await _finished(end_all, seconds=CLOSE_SECONDS):
             self._watch.failed(f"the last were not taken within {CLOSE_SECONDS:g} s")
 
     # ---------------------------------------------------------------------------- the signals
@@ -152,3 +150,24 @@ class Providers:
             return None
         self._borrowed.append(signal)
         return provider
+
+
+async def _finished(work: Callable[[], None], *, seconds: float) -> bool:
+    """Whether work in a thread has ended in time; if not, it goes on and delays no exit."""
+    loop = asyncio.get_running_loop()
+    done = asyncio.Event()
+
+    def run() -> None:
+        try:
+            work()
+        finally:
+            with suppress(RuntimeError):  # the loop may be gone by then
+                loop.call_soon_threadsafe(done.set)
+
+    threading.Thread(target=run, name="holodeck-telemetry-end", daemon=True).start()
+    try:
+        async with asyncio.timeout(seconds):
+            await done.wait()
+    except TimeoutError:
+        return False
+    return True

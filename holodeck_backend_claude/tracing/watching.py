@@ -32,13 +32,22 @@ class Watch:
         quiet_libraries()
 
         def export(*args: Any, **kwargs: Any) -> Any:
-            with self._sending(exporter):
+            result = None
+            with self._sending():
                 result = send(*args, **kwargs)
                 if getattr(result, "name", "") == "FAILURE":
                     self.failed("it does not take them")
             return result
 
-        exporter.export = export
+        end, ended = exporter.shutdown, threading.Event()
+
+        def shutdown(*args: Any, **kwargs: Any) -> None:
+            if not ended.is_set():  # an exporter that was given up is ended again by its owner
+                ended.set()
+                with self._sending():
+                    end(*args, **kwargs)
+
+        exporter.export, exporter.shutdown = export, shutdown
         self._exporters.append(exporter)
         return exporter
 
@@ -65,15 +74,10 @@ class Watch:
         """Make every exporter end what it is waiting for."""
         exporters, self._exporters = self._exporters, []
         for exporter in exporters:
-            try:
-                with self._sending(exporter):
-                    exporter.shutdown()
-            except Exception as cause:  # noqa: BLE001  it is given up in any case
-                log.debug("an exporter did not end in order: %s", cause)
+            exporter.shutdown()
 
     @contextmanager
-    def _sending(self, exporter: Any) -> Iterator[None]:
-        del exporter
+    def _sending(self) -> Iterator[None]:
         before = getattr(_here, "watch", None)
         _here.watch = self
         try:

@@ -61,11 +61,12 @@ class ReceivedLog:
 
 @dataclass(frozen=True)
 class ReceivedRequest:
-    """How a request came: the protocol, the signal, its headers in small letters."""
+    """How a request came: the protocol, the signal, its headers in small letters, its time."""
 
     protocol: str
     signal: str
     headers: dict[str, str]
+    seconds_left: float | None = None
 
 
 @dataclass
@@ -84,9 +85,9 @@ class OTLPReceiver:
         self._arrived = asyncio.Condition()
         app = web.Application(client_max_size=64 * 1024 * 1024)
         app.router.add_post("/v1/{signal}", self._http)
-        self._runner = web.AppRunner(app, access_log=None)
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=1)
         await self._runner.setup()
-        site = web.TCPSite(self._runner, "127.0.0.1", 0, shutdown_timeout=1)
+        site = web.TCPSite(self._runner, "127.0.0.1", 0)
         await site.start()
         self.url = f"http://127.0.0.1:{self._runner.addresses[0][1]}"
         self._grpc = grpc.server(ThreadPoolExecutor(4))
@@ -144,14 +145,14 @@ class OTLPReceiver:
 
     def _from_grpc(self, signal: str, message: Any, context: Any) -> None:
         headers = {key: str(value) for key, value in context.invocation_metadata()}
-        taking = self._take("grpc", signal, headers, message)
+        taking = self._take("grpc", signal, headers, message, context.time_remaining())
         asyncio.run_coroutine_threadsafe(taking, self._loop).result(10)
 
     async def _take(
-        self, protocol: str, signal: str, headers: dict[str, str], message: Any
+        self, protocol: str, signal: str, headers: dict[str, str], message: Any, *left: float
     ) -> None:
         async with self._arrived:
-            self.requests.append(ReceivedRequest(protocol, signal, headers))
+            self.requests.append(ReceivedRequest(protocol, signal, headers, *left))
             match signal:
                 case "traces":
                     self.spans += _spans(message)
