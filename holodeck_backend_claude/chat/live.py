@@ -133,6 +133,14 @@ class LiveSession:
         """Stop the turn that runs, if there is one; from any thread or signal handler."""
         self._in_loop(self._stop_turn)
 
+    def soon(self, call: Callable[[], object]) -> bool:
+        """Call this as soon as the session's event loop comes to it; from any thread.
+
+        Returns:
+            False where there is no event loop (any more); it is not called then.
+        """
+        return self._in_loop(call)
+
     # --------------------------------------------------------------------- in the other thread
 
     def _run(self) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import signal
 import sys
 import threading
-from collections.abc import Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -16,6 +16,8 @@ T = TypeVar("T")
 
 BLOCKED_SECONDS = 3.0
 """How long the event loop may take to notice a signal before the process ends without it."""
+
+BLOCKED = "a tool, or something else, blocks the event loop"
 
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -47,6 +49,22 @@ def run_to_end(work: Coroutine[Any, Any, T]) -> T:
     sys.exit(128 + stop.number)
 
 
+def end_unless_noticed(code: int) -> Callable[[], None]:
+    """End the process soon, with this exit code; whoever notices the signal calls what it returns.
+
+    For a signal that only the event loop can act on, and that it may be unable to notice.
+    """
+    return unless_noticed(lambda: end_now(code, BLOCKED))
+
+
+def unless_noticed(act: Callable[[], object]) -> Callable[[], None]:
+    """Call ``act``, in a thread, after :data:`BLOCKED_SECONDS`; what it returns prevents that."""
+    watch = threading.Timer(BLOCKED_SECONDS, act)
+    watch.daemon = True
+    watch.start()
+    return watch.cancel
+
+
 class _Stop:
     """What a signal does: called between two instructions, also those that block the loop."""
 
@@ -61,14 +79,10 @@ class _Stop:
         if self.task is None or self.loop is None or self.loop.is_closed():
             raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
         self.number = number
-        why = "a tool, or something else, blocks the event loop"
-        watch = threading.Timer(BLOCKED_SECONDS, end_now, (128 + number, why))
-        watch.daemon = True
-        watch.start()
-        self.loop.call_soon_threadsafe(self._take, watch)
+        self.loop.call_soon_threadsafe(self._take, end_unless_noticed(128 + number))
 
-    def _take(self, watch: threading.Timer) -> None:
-        watch.cancel()
+    def _take(self, noticed: Callable[[], None]) -> None:
+        noticed()
         if self.task is not None:
             self.task.cancel()
 

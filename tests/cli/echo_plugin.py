@@ -111,6 +111,9 @@ class EchoSession(StreamedSession):
         if message == "hang":
             yield TextDelta("waiting")
             await self.backend.hang()
+        if message == "block":
+            self.backend.note("blocking")
+            time.sleep(1000)
         if message == "tool":
             yield Retrying(1, "overloaded", 0.5)
             yield ToolStart("c1", "kb_search", {"query": "refunds"})

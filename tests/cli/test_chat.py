@@ -105,6 +105,37 @@ class TestInAPipe:
         assert process.returncode == code
         assert diary(agent_file) == ["initialize", "close", "teardown"]
 
+    @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+    def test_a_signal_ends_a_chat_whose_event_loop_is_blocked(
+        self, number: signal.Signals, code: int, program: Program, agent_file: Path
+    ) -> None:
+        process = program("chat", agent_file)
+        self.begin_to_block(process, agent_file)
+        process.send_signal(number)
+        _out, err = process.communicate()
+        assert process.returncode == code
+        assert b"blocks the event loop" in err
+        assert b"Traceback" not in err
+
+    def test_ctrl_c_says_when_a_turn_cannot_be_stopped_and_the_next_one_ends_the_chat(
+        self, program: Program, agent_file: Path
+    ) -> None:
+        process = program("chat", agent_file)
+        self.begin_to_block(process, agent_file)
+        process.send_signal(signal.SIGINT)
+        assert process.stderr
+        assert b"Ctrl-C again ends the chat" in process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        process.communicate()
+        assert process.returncode == 130
+
+    def begin_to_block(self, process: subprocess.Popen[bytes], agent_file: Path) -> None:
+        assert process.stdin
+        process.stdin.write(b"block\n")
+        process.stdin.flush()
+        while not (agent_file.parent / "diary.txt").exists() or "blocking" not in diary(agent_file):
+            time.sleep(0.02)
+
 
 _ON_ITS_TERMINAL = """
 import fcntl, sys, termios

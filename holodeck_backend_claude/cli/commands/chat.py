@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import signal
 import sys
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager, redirect_stdout
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -63,6 +62,7 @@ def command(
     """
     from holodeck_backend_claude.chat import LiveSession, TurnDisplay
     from holodeck_backend_claude.chat.printable import on_one_line
+    from holodeck_backend_claude.cli.chat_signals import ended_by_signals
 
     if sys.stdin is None:
         raise click.UsageError("stdin is closed; a chat reads its messages from it")
@@ -77,7 +77,7 @@ def command(
             agent, registry, begin, offline=offline, ask=live.ask if attended else None
         )
     )
-    with _ended_by_signals(), live:
+    with ended_by_signals(live), live:
         if sys.stdin.isatty():
             name = on_one_line(f"{agent.name} ({agent.model.name})")
             click.secho(f"{name}. {_HELP}", dim=True, err=True)
@@ -114,9 +114,10 @@ def _converse(live: LiveSession, display: TurnDisplay, begin: ChatBeginning) -> 
         TurnStoppedError,
         read_messages,
     )
+    from holodeck_backend_claude.cli.chat_signals import TurnStop
 
     failed = False
-    with Interrupts(live.stop) as interrupts:
+    with Interrupts(TurnStop(live)) as interrupts:
         prompt = PermissionPrompt(interrupts, sys.stderr, display.begin_line)
         for message in read_messages(interrupts):
             try:
@@ -130,22 +131,3 @@ def _converse(live: LiveSession, display: TurnDisplay, begin: ChatBeginning) -> 
                 display.error(str(error))
                 return EXIT_TURN_FAILED
     return EXIT_TURN_FAILED if failed and not sys.stdin.isatty() else 0
-
-
-@contextmanager
-def _ended_by_signals() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP end the chat as any exit does, with everything closed."""
-    before = {
-        number: signal.signal(number, _leave)
-        for number in (signal.SIGTERM, signal.SIGHUP)
-        if signal.getsignal(number) != signal.SIG_IGN
-    }
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def _leave(number: int, _frame: object) -> None:
-    sys.exit(128 + number)
