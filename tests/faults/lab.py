@@ -111,7 +111,7 @@ def tool(behave: Behaviour, name: str = "kb") -> Probe:
 def blocking_tool(behave: Callable[[ToolCall], Any], name: str = "kb") -> Probe:
     """A tool with an ordinary ``call``, which runs in a thread."""
     probe = tool(behave, name)
-    probe.call = behave  # type: ignore[method-assign]
+    probe.call = behave  # type: ignore[method-assign,assignment]
     return probe
 
 

@@ -7,6 +7,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
+import pytest
+
 from tests.faults.lab import FaultLab, Place, fault_lab
 
 Got: TypeAlias = str | dict[str, str]
@@ -14,6 +16,8 @@ Provoke: TypeAlias = Callable[[FaultLab], Awaitable[Got]]
 
 PROPERTY = "fault"
 NOTHING = "nothing"
+LIMIT_SECONDS = 240
+"""For one cause with all its values, on a machine that is busy."""
 
 GROUPS = {
     "program": "The Claude Code program",
@@ -84,6 +88,7 @@ def fault(
             record["left"] = left
             assert got == expected, f"expected {_other(expected, got)}, got {_other(got, expected)}"
 
+        test.pytestmark = [pytest.mark.timeout(LIMIT_SECONDS)]  # type: ignore[attr-defined]
         test.__name__ = provoke.__name__
         test.__qualname__ = provoke.__qualname__
         test.__module__ = provoke.__module__

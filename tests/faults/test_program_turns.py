@@ -7,7 +7,7 @@ import os
 import signal
 
 from holodeck_backend_claude.claude import options
-from holodeck_backend_claude.contract import TextDelta, ToolCall, ToolResult
+from holodeck_backend_claude.contract import TextDelta, ToolCall, ToolResult, TurnEnd, TurnEvent
 from holodeck_backend_claude.testing import (
     Answer,
     ModelRequest,
@@ -119,13 +119,15 @@ async def test_real_program_is_killed(lab: FaultLab) -> dict[str, str]:
     backend = await lab.backend(await lab.api(), tool(kill))
 
     async def try_one(point: str) -> str:
+        last: TurnEvent | None = None
         lab.model_says([script[point]])
         session = await backend.create_session()
         async for happened in session.stream("Hi"):
             if isinstance(happened, TextDelta) and "writes" in point:
                 await kill()
             last = happened
-        got = ended(last.result)  # type: ignore[union-attr]
+        assert isinstance(last, TurnEnd)
+        got = ended(last.result)
         lab.model_says([say("Here again.")])
         assert (await session.send("again")).response == "Here again."
         await session.close()
