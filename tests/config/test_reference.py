@@ -18,6 +18,8 @@ from holodeck_backend_claude.claude.settings import (
     SessionSettings,
     SubagentConfig,
 )
+from holodeck_backend_claude.claude.settings.grants import BashGrant, FileSystemGrant
+from holodeck_backend_claude.claude.settings.sandbox import SandboxNetwork, SandboxSettings
 from holodeck_backend_claude.config import (
     Agent,
     EmbeddingProviderConfig,
@@ -65,6 +67,10 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "`observability.exporters.otlp`": OTLPExporterConfig,
     "`claude`": ClaudeSettings,
     "`claude.extended_thinking`": ExtendedThinking,
+    "`claude.bash`": BashGrant,
+    "`claude.file_system`": FileSystemGrant,
+    "`claude.sandbox`": SandboxSettings,
+    "`claude.sandbox.network`": SandboxNetwork,
     "`claude.agents.<name>`": SubagentConfig,
     "`claude.sessions`": SessionSettings,
     "`semantic_kernel`": SKSettings,

@@ -21,7 +21,12 @@ HANDBOOK = DOCS / "examples" / "handbook"
 README = ROOT / "README.md"
 PAGES = [README, *sorted(DOCS.rglob("*.md"))]
 WITH_COMMANDS = [README, DOCS / "tutorial" / "first-agent.md"]
-WITH_PYTHON = [README, DOCS / "reference" / "python.md", DOCS / "how-to" / "files.md"]
+WITH_PYTHON = [
+    README,
+    DOCS / "reference" / "python.md",
+    DOCS / "how-to" / "files.md",
+    DOCS / "how-to" / "grant-tools.md",
+]
 
 
 def blocks(page: Path, language: str) -> list[tuple[str, str]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +12,9 @@ from pydantic import ValidationError
 from holodeck_backend_claude.claude.permissions.builtins import BUILT_INS, granted
 from holodeck_backend_claude.claude.permissions.offered import check_sandbox, permission_options
 from holodeck_backend_claude.claude.settings import ClaudeSettings
+from holodeck_backend_claude.config import AgentFileError, read_agent
 from holodeck_backend_claude.contract import BackendInitError
+from holodeck_backend_claude.plugins import load_plugins
 
 AGENTS = {"helper": {"description": "Helps.", "prompt": "Help."}}
 
@@ -96,3 +100,29 @@ def test_a_sandbox_that_claude_code_would_go_on_without_is_refused(
 
 def test_each_built_in_says_what_grants_it() -> None:
     assert all(built_in.granted_by for built_in in BUILT_INS.values())
+
+
+PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "grant-tools.md"
+AGENT_FILES = re.findall(r"```yaml title=[^\n]+\n(.*?)```", PAGE.read_text(), re.DOTALL)
+
+
+@pytest.mark.parametrize("text", AGENT_FILES)
+def test_the_agent_files_of_the_page_are_valid(tmp_path: Path, text: str) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "agent.yaml").write_text(text)
+    assert read_agent(tmp_path, load_plugins().registry, environ={}).notices == ()
+
+
+def test_each_built_in_is_on_the_page() -> None:
+    assert all(f"`{name}`" in PAGE.read_text() for name in BUILT_INS)
+
+
+def test_validate_names_the_line_of_a_grant_that_is_missing(tmp_path: Path) -> None:
+    text = AGENT_FILES[0].replace("claude:", "claude:\n  allowed_tools: [Bash]")
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "agent.yaml").write_text(text)
+    with pytest.raises(AgentFileError) as caught:
+        read_agent(tmp_path, load_plugins().registry, environ={})
+    (problem,) = caught.value.problems
+    assert problem.path == "claude"
+    assert "To grant it, add 'bash.enabled: true'" in problem.message
