@@ -14,7 +14,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .PHONY: help demo servers test test-newest test-oldest test-unit fuzz faults faults-page lint \
-	lint-fix format type-check security bench lock clean
+	lint-fix format type-check security bench memory lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -62,6 +62,10 @@ security: $(VENV)/installed ## The security rules alone
 
 bench: $(VENV)/installed ## Every measured claim, each beside its baseline
 	@for file in benchmarks/[a-z]*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+
+memory: $(VENV)/installed ## Memory after 50 turns and after 550, and after as many conversations
+	@$(BIN)/python benchmarks/memory.py; turns=$$?; \
+	$(BIN)/python benchmarks/memory.py --way calls && exit $$turns
 
 lock: ## Move constraints/newest.txt to the newest versions there are
 	rm -rf $(VENV)

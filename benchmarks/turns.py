@@ -1,31 +1,140 @@
-"""What the backend adds to a turn: beside the SDK alone with the same options, in the same run.
+"""What the Claude backend costs beside the SDK alone, with the same options in the same run.
 
-    python benchmarks/turns.py [--calls 15]
+    python benchmarks/turns.py [--calls 20] [--json] [--only raw,cold,warm,turns]
 
-Prints medians in milliseconds and the ratio to the SDK's own. Everything runs against a scripted
-Messages API on loopback, so what is measured is the process, the SDK and this package.
+Everything runs against a scripted Messages API on loopback, so what is measured is the process,
+the SDK and this package. Each round makes one call of each kind, by turns, so that whatever else
+the machine does meets all of them; a second series has one second between the calls.
+
+* raw: the SDK's own ``query()``, with the options the backend uses but its launcher, in a private
+  folder of the same kind, made beforehand.
+* cold: ``invoke_once``, which makes its folder, starts the process, and ends and removes both.
+* warm: ``invoke_once`` with a process that was connected before. Back to back, the next call is
+  made when the next process is connected.
+* in a row: warm calls without waiting for anything, so that the start of the next process is part
+  of each call but the first.
+* turn: the second and later turns of a session, beside those of the SDK's client.
+
+Prints medians in milliseconds, their ratio to the SDK's own, and the bound that the project holds
+itself to; the exit code is 1 where a bound is missed.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import dataclasses
+import json
+import os
 import statistics
-import tempfile
 import time
-from collections.abc import Awaitable, Callable
-from pathlib import Path
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
 
-from claude_agent_sdk import ClaudeSDKClient, query
+from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKClient, query
 
 from holodeck_backend_claude.claude.backend import ClaudeBackend
-from holodeck_backend_claude.claude.options import Launch, build_options
-from holodeck_backend_claude.claude.process.environment import child_environment
+from holodeck_backend_claude.claude.process import client
+from holodeck_backend_claude.claude.process.private_folder import PrivateFolder
 from holodeck_backend_claude.config import Agent, Instructions, ModelConfig
 from holodeck_backend_claude.registry import Registry
 from holodeck_backend_claude.testing import ScriptedMessagesAPI, forever, say
 
+COLD_BOUND = 1.05
+WARM_BOUND = 0.5
+TURN_BOUND = 1.05
+PROMPT = "Be brief."
+
 Call = Callable[[], Awaitable[object]]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One line of the result.
+
+    Attributes:
+        name: What was measured.
+        median_ms: Ours.
+        raw_ms: The SDK's own, measured by turns with it.
+        bound: What the ratio may be at most; None where it is only told.
+        calls: How many of each.
+    """
+
+    name: str
+    median_ms: float
+    raw_ms: float
+    bound: float | None
+    calls: int
+
+    @property
+    def ratio(self) -> float:
+        """Ours in parts of the SDK's own."""
+        return self.median_ms / self.raw_ms
+
+    @property
+    def holds(self) -> bool:
+        """Whether the bound is kept."""
+        return self.bound is None or self.ratio <= self.bound
+
+    def __str__(self) -> str:
+        told = f"{self.name:44} {self.median_ms:8.1f} ms   SDK alone {self.raw_ms:8.1f} ms"
+        verdict = "" if self.bound is None else f"   bound {self.bound:.2f}: {self._verdict}"
+        return f"{told}   ratio {self.ratio:.2f}{verdict}"
+
+    @property
+    def _verdict(self) -> str:
+        return "ok" if self.holds else "MISSED"
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return {**dataclasses.asdict(self), "ratio": self.ratio, "holds": self.holds}
+
+
+class RawSDK:
+    """The SDK alone, with the options that the backend gave it in this run."""
+
+    def __init__(self) -> None:
+        self._options: ClaudeAgentOptions | None = None
+        self._build: Callable[..., ClaudeAgentOptions] = vars(client)["build_options"]
+        vars(client)["build_options"] = self._note
+
+    def _note(self, *args: Any, **kwargs: Any) -> ClaudeAgentOptions:
+        options = self._build(*args, **kwargs)
+        self._options = self._options or options
+        return options
+
+    def options(self, folder: PrivateFolder) -> ClaudeAgentOptions:
+        """The backend's options in another private folder, but for the launcher."""
+        assert self._options
+        folder.write_system_prompt(PROMPT)
+        before, after = self._options.env["HOME"], str(folder.path)
+        prompt: Any = self._options.system_prompt
+        moved: Any = {**prompt, "path": prompt["path"].replace(before, after)}
+        return dataclasses.replace(
+            self._options,
+            cli_path=None,
+            session_id=str(uuid4()),
+            cwd=folder.working_directory,
+            env={name: text.replace(before, after) for name, text in self._options.env.items()},
+            system_prompt=moved,
+        )
+
+    async def query(self) -> float:
+        """Milliseconds of one ``query()``."""
+        folder = PrivateFolder()
+        options = self.options(folder)
+
+        async def call() -> None:
+            async for _message in query(prompt="Hi", options=options):
+                pass
+
+        try:
+            return await timed(call)
+        finally:
+            folder.remove()
 
 
 async def timed(call: Call) -> float:
@@ -35,53 +144,116 @@ async def timed(call: Call) -> float:
     return (time.perf_counter() - begun) * 1_000
 
 
-async def compare(label: str, ours: Call, raw: Call, calls: int) -> None:
-    """Time both in turns, so that whatever else the machine does meets both."""
-    await ours()
-    await raw()
-    pairs = [(await timed(ours), await timed(raw)) for _ in range(calls)]
-    mine, theirs = (statistics.median(column) for column in zip(*pairs, strict=True))
-    print(f"{label:32} {mine:8.1f} ms   SDK alone {theirs:8.1f} ms   ratio {mine / theirs:.2f}")
+@asynccontextmanager
+async def backend(agent: Agent, warm: int = 0) -> AsyncIterator[ClaudeBackend]:
+    """The agent's backend with so many processes connected ahead."""
+    made = ClaudeBackend(agent, Registry().with_warm_clients(warm))
+    await made.initialize()
+    await made.warm.wait_filled()
+    try:
+        yield made
+    finally:
+        await made.teardown()
 
 
-async def main(calls: int) -> None:
-    """Print the figures."""
+async def by_turns(agent: Agent, raw: RawSDK, calls: int, pause: float) -> list[Figure]:
+    """Rounds of one call of each kind."""
+    taken: dict[str, list[float]] = {"raw": [], "cold": [], "warm": []}
+    async with backend(agent) as cold, backend(agent, warm=1) as warm:
+        await cold.invoke_once("Hi")
+        for _ in range(calls):
+            taken["raw"].append(await raw.query())
+            await asyncio.sleep(pause)
+            taken["cold"].append(await timed(lambda: cold.invoke_once("Hi")))
+            await asyncio.sleep(pause)
+            taken["warm"].append(await timed(lambda: warm.invoke_once("Hi")))
+            await asyncio.sleep(pause)
+            if not pause:
+                await warm.warm.wait_filled()
+    raw_ms, cold_ms, warm_ms = (statistics.median(column) for column in taken.values())
+    how = f"{pause:g} s between calls" if pause else "back to back"
+    return [
+        Figure(f"invoke_once, {how}", cold_ms, raw_ms, COLD_BOUND, calls),
+        Figure(f"invoke_once with a warm client, {how}", warm_ms, raw_ms, WARM_BOUND, calls),
+    ]
+
+
+async def in_a_row(agent: Agent, raw: RawSDK, calls: int) -> list[Figure]:
+    """Calls without a pause, in blocks of five, so that both kinds meet the same weather."""
+    taken: dict[str, list[float]] = {"raw": [], "warm": []}
+    async with backend(agent, warm=1) as warm:
+        await warm.invoke_once("Hi")
+        for _ in range(-(-calls // 5)):
+            await warm.warm.wait_filled()
+            taken["raw"] += [await raw.query() for _ in range(5)]
+            taken["warm"] += [await timed(lambda: warm.invoke_once("Hi")) for _ in range(5)]
+    raw_ms, warm_ms = (statistics.fmean(column) for column in taken.values())
+    return [Figure("the same in a row, means", warm_ms, raw_ms, None, len(taken["raw"]))]
+
+
+async def later_turns(agent: Agent, raw: RawSDK, calls: int) -> list[Figure]:
+    """The second and later turns of a session, and of the SDK's client."""
+    folder = PrivateFolder()
+    async with backend(agent) as ours:
+        session = await ours.create_session()
+        async with ClaudeSDKClient(raw.options(folder)) as theirs:
+
+            async def raw_turn() -> None:
+                await theirs.query("Hi")
+                async for _message in theirs.receive_response():
+                    pass
+
+            taken = []
+            for number in range(calls + 1):
+                pair = [await timed(lambda: session.send("Hi")), await timed(raw_turn)]
+                if number:
+                    taken.append(pair)
+    folder.remove()
+    ours_ms, raw_ms = (statistics.median(column) for column in zip(*taken, strict=True))
+    return [Figure("a later turn of a session", ours_ms, raw_ms, TURN_BOUND, calls)]
+
+
+async def measure(calls: int, show: Callable[[Figure], object]) -> list[Figure]:
+    """All figures, each shown as soon as it is there."""
+    raw = RawSDK()
+    figures: list[Figure] = []
     async with ScriptedMessagesAPI(forever(say("Hello."))) as api:
         agent = Agent(
             name="bench",
             model=ModelConfig(
                 provider="anthropic", name="claude-sonnet-4-5", endpoint=api.url, api_key="dummy"
             ),
-            instructions=Instructions(inline="Be brief."),
+            instructions=Instructions(inline=PROMPT),
         )
-        folder = Path(tempfile.mkdtemp(prefix="bench-"))
-        for name in ("tmp", "config", "work"):
-            (folder / name).mkdir()
-        environment = child_environment(agent, agent.environment(), folder)
-        options = build_options(
-            agent, launch=Launch(env=environment, working_directory=folder / "work")
-        )
+        async with backend(agent) as first:
+            await first.invoke_once("Hi")
+        await raw.query()
+        for series in (
+            by_turns(agent, raw, calls, pause=0.0),
+            by_turns(agent, raw, calls, pause=1.0),
+            in_a_row(agent, raw, calls),
+            later_turns(agent, raw, 5 * calls),
+        ):
+            for figure in await series:
+                figures.append(figure)
+                show(figure)
+    return figures
 
-        async def raw_query() -> None:
-            async for _ in query(prompt="Hi", options=options):
-                pass
 
-        backend = ClaudeBackend(agent, Registry())
-        await backend.initialize()
-        session = await backend.create_session()
-        async with ClaudeSDKClient(options) as client:
-
-            async def raw_turn() -> None:
-                await client.query("Hi")
-                async for _ in client.receive_response():
-                    pass
-
-            await compare("invoke_once", lambda: backend.invoke_once("Hi"), raw_query, calls)
-            await compare("a later turn of a session", lambda: session.send("Hi"), raw_turn, calls)
-        await backend.teardown()
+def main() -> int:
+    """Measure, print, and tell whether the bounds hold."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--calls", type=int, default=20, help="of each kind (20)")
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+    options = parser.parse_args()
+    if options.json:
+        figures = asyncio.run(measure(options.calls, lambda _figure: None))
+        print(json.dumps([figure.to_dict() for figure in figures], indent=2))
+    else:
+        print(f"Medians of {options.calls} calls of each kind, {os.cpu_count()} cores:")
+        figures = asyncio.run(measure(options.calls, lambda figure: print(figure, flush=True)))
+    return 0 if all(figure.holds for figure in figures) else 1
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--calls", type=int, default=15)
-    asyncio.run(main(parser.parse_args().calls))
+    raise SystemExit(main())
