@@ -636,7 +636,7 @@ class TestContext:
     async def test_the_secrets_of_the_agent_are_masked_from_then_on(
         self, stage: Stage, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(redaction, "_remembered", set())
+        monkeypatch.setattr(redaction.known, "_remembered", set())
         secretive = agent(
             model={"provider": "anthropic", "name": "claude", "api_key": "model-key-1"},
             embedding_provider=EmbeddingProviderConfig(api_key=SecretStr("embed-key-1")),

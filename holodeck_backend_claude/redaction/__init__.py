@@ -1,0 +1,60 @@
+"""Masking secrets in text that leaves the process: the one redactor of every way out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from holodeck_backend_claude.redaction.known import is_secret_name, remember_secrets, secret_texts
+from holodeck_backend_claude.redaction.shapes import ANNOUNCED, FORMS, Shape
+
+__all__ = [
+    "MASK",
+    "WITHHELD",
+    "is_secret_name",
+    "mask_known_secrets",
+    "mask_secrets",
+    "remember_secrets",
+]
+
+MASK = "[secret]"
+WITHHELD = "[text withheld: it could not be checked for secrets]"
+
+
+def mask_secrets(text: str) -> str:
+    """The text of a stranger with everything that looks like a secret replaced by ``[secret]``.
+
+    Masked are the known forms of keys, tokens and passwords, the values of environment variables
+    whose name says that they are secret, and what :func:`remember_secrets` was told. If masking
+    fails, nothing of the text is returned.
+    """
+    return _masked(text, (*FORMS, *ANNOUNCED))
+
+
+def mask_known_secrets(text: str, *, also: Iterable[str] = ()) -> str:
+    """A text of our own, with only what is certainly a secret replaced by ``[secret]``.
+
+    It may well say ``api_key: 'openai' needs one``, in which the word after the name is none.
+
+    Args:
+        text: The text.
+        also: Values to mask that need not be remembered.
+    """
+    return _masked(text, FORMS, also)
+
+
+def _masked(text: str, shapes: Iterable[Shape], also: Iterable[str] = ()) -> str:
+    try:
+        for value in secret_texts(also):
+            text = text.replace(value, MASK)
+        for shape in shapes:
+            if shape.hint in text:
+                text = shape.pattern.sub(_replacement, text)
+    except Exception:  # noqa: BLE001 - an unchecked text must not get out, whatever went wrong
+        return WITHHELD
+    return text
+
+
+def _replacement(match: re.Match[str]) -> str:
+    groups = match.groupdict()
+    return f"{groups.get('before') or ''}{MASK}{groups.get('after') or ''}"
