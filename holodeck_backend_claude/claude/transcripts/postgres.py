@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
+import socket
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from uuid import uuid4
@@ -156,38 +158,54 @@ class PostgresStore:
                 raise self._failure(cause) from cause
 
     async def _attempt(self, work: Callable[[Connection], Awaitable[T]]) -> T:
+        task = asyncio.ensure_future(self._connected(work))
         try:
-            async with asyncio.timeout(OPERATION_SECONDS):
-                if self._connection is None:
-                    self._connection = await self._connect()
-                return await work(self._connection)
-        except TimeoutError as cause:
-            await self._hang_up()
-            raise self._failure(f"no answer within {OPERATION_SECONDS:g} s") from cause
+            await asyncio.wait({task}, timeout=OPERATION_SECONDS)
+            if task.done():
+                return await task
         except BaseException:
+            await self._cut_off(task)
             await self._hang_up()  # it may be what is broken, or in the middle of something
             raise
+        await self._cut_off(task)
+        await self._hang_up()
+        raise self._failure(f"no answer within {OPERATION_SECONDS:g} s")
 
-    async def _connect(self) -> Connection:
+    async def _connected(self, work: Callable[[Connection], Awaitable[T]]) -> T:
+        if self._connection is None:
+            await self._connect()
+        assert self._connection is not None  # noqa: S101  or an error was raised
+        return await work(self._connection)
+
+    async def _cut_off(self, task: asyncio.Future[T]) -> None:
+        """End an operation that hangs.
+
+        psycopg answers a cancellation by asking the server to cancel and waiting for it, for ever
+        in some versions; a connection that breaks ends it at once.
+        """
+        if not task.done() and self._connection is not None:
+            with contextlib.suppress(Exception), _socket_of(self._connection) as line:
+                line.shutdown(socket.SHUT_RDWR)
+            await asyncio.wait({task}, timeout=1)
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError, Exception):
+            await task
+
+    async def _connect(self) -> None:
         import psycopg
 
-        connection = await psycopg.AsyncConnection.connect(
+        self._connection = connection = await psycopg.AsyncConnection.connect(
             self._url,
             autocommit=True,
             connect_timeout=int(OPERATION_SECONDS),
             application_name="holodeck-backend-claude",
         )
-        try:
-            for name, value in _KEEPALIVE.items():
-                await connection.execute(
-                    "SELECT set_config(%s, %s, false)", (f"tcp_keepalives_{name}", str(value))
-                )
-            await postgres_schema.prepare(connection, self._failure)
-            await self._claim_again(connection)
-        except BaseException:
-            await connection.close()
-            raise
-        return connection
+        for name, value in _KEEPALIVE.items():
+            await connection.execute(
+                "SELECT set_config(%s, %s, false)", (f"tcp_keepalives_{name}", str(value))
+            )
+        await postgres_schema.prepare(connection, self._failure)
+        await self._claim_again(connection)
 
     async def _claim_again(self, connection: Connection) -> None:
         for name in self._claimed:
@@ -205,6 +223,11 @@ class PostgresStore:
     def _failure(self, why: object) -> StoreError:
         text = " ".join(mask_secrets(str(why)).split())
         return StoreError(f"the session store in {self._address} cannot be used: {text}")
+
+
+def _socket_of(connection: Connection) -> socket.socket:
+    """A second handle on the socket of a connection."""
+    return socket.socket(fileno=os.dup(connection.fileno()))
 
 
 def _address(url: str) -> str:
