@@ -40,7 +40,9 @@ class Running:
 
 def small_server() -> FastMCP:
     """A server with a tool, one that asks its client things, a prompt and a resource."""
-    app = FastMCP("small", log_level="ERROR")
+    with warnings.catch_warnings():  # of pydantic-settings, about the settings of mcp 1.26
+        warnings.simplefilter("ignore")
+        app = FastMCP("small", log_level="ERROR")
 
     @app.tool()
     def add(a: int, b: int) -> int:
@@ -170,7 +172,7 @@ async def over_websocket(*, port: int = 0) -> AsyncIterator[Running]:
         running.url = f"ws://127.0.0.1:{next(iter(server.sockets)).getsockname()[1]}/ws"
         started()
         await ended.wait()
-        server.close(code=1011)
+        server.close()
         await server.wait_closed()
 
     async with _in_a_thread(run, running):
@@ -213,7 +215,10 @@ async def _in_a_thread(run: Run, running: Running) -> AsyncIterator[None]:
         await run(started.set, ended)
 
     def serve_until_it_ends() -> None:
-        asyncio.run(main())
+        try:
+            asyncio.run(main())
+        finally:
+            started.set()  # also where it did not start: nobody is to wait for it
         with warnings.catch_warnings():  # of streams that mcp's server leaves open when it is cut
             warnings.simplefilter("ignore", ResourceWarning)
             gc.collect()
