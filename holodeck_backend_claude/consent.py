@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from holodeck_backend_claude.contract import AskPermission, PermissionRequest
 
@@ -13,6 +13,42 @@ SAID_NO = "the user said no"
 
 Pausing = Callable[[], AbstractContextManager[None]]
 """``with pausing(): ...`` stops the clock of the turn meanwhile."""
+
+
+class TurnClock:
+    """The time limit of a turn, which stands still while somebody thinks about a question.
+
+    Attributes:
+        limit: The limit that runs; None where there is none.
+    """
+
+    def __init__(self) -> None:
+        self.limit: asyncio.Timeout | None = None
+        self._pauses = 0
+        self._left: float | None = None
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Stop the clock meanwhile; several may do so at once."""
+        clock, limit = asyncio.get_running_loop().time, self.limit
+        if limit is not None and self._pauses == 0 and not limit.expired():
+            end = limit.when()
+            self._left = None if end is None else end - clock()
+            limit.reschedule(None)
+        self._pauses += 1
+        try:
+            yield
+        finally:
+            self._pauses -= 1
+            is_last = self._pauses == 0 and limit is self.limit
+            if limit is not None and is_last and self._left is not None and not limit.expired():
+                limit.reschedule(clock() + self._left)
+
+    def run_out(self) -> None:
+        """Let the limit expire now."""
+        self._left = 0.0
+        if self.limit is not None and not self.limit.expired():
+            self.limit.reschedule(asyncio.get_running_loop().time())
 
 
 class Consent:

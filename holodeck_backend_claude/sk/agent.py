@@ -108,7 +108,7 @@ class KernelAgent:
         turn.end(failure)
 
     async def _failure_of(self, turn: Turn, conversation: Conversation) -> TurnFailedError | None:
-        limit = asyncio.timeout(self._timeout)
+        limit = turn.clock.limit = asyncio.timeout(self._timeout)
         try:
             async with limit:
                 await self._drive(turn, conversation)

@@ -10,6 +10,7 @@ from uuid import uuid4
 
 from holodeck_backend_claude.calls import BoundTool
 from holodeck_backend_claude.connections import find_connection
+from holodeck_backend_claude.consent import Consent
 from holodeck_backend_claude.contract import (
     BackendInitError,
     BackendSessionError,
@@ -50,6 +51,8 @@ class SKBackend:
         self._kernel_agent: KernelAgent | None = None
         self._sessions: set[SKSession] = set()
         self._tracing = NO_TRACING
+        given = registry.given
+        self._consent = Consent(given.ask_permission, side_effects=given.side_effects)
         self._starting = asyncio.Lock()
         self._state = "not initialized: call initialize() first"
 
@@ -133,6 +136,7 @@ class SKBackend:
             Conversation(session_id, context),
             session_id=session_id,
             max_turns=self._settings.max_turns,
+            consent=self._consent,
             trace=lambda message: self._tracing.turn(
                 message,
                 system_prompt=agent.instructions,

@@ -9,8 +9,10 @@ from pydantic import PrivateAttr
 
 from holodeck_backend_claude import outcomes
 from holodeck_backend_claude.calls import failed_server
-from holodeck_backend_claude.contract import ToolResult
+from holodeck_backend_claude.contract import PermissionRequest, ToolResult
 from holodeck_backend_claude.encodable import encodable_data
+from holodeck_backend_claude.failures import error_text
+from holodeck_backend_claude.redaction import mask_secrets
 from holodeck_backend_claude.sk._imports import (
     AutoFunctionInvocationContext,
     ChatHistory,
@@ -84,6 +86,9 @@ class TurnKernel(Kernel):
             result, ends_run = _refused(self._unknown(wire_name)), None
         elif problem:
             result, ends_run = _refused(problem), None
+        elif refusal := await self._refusal(function, call):
+            self._turn.call_is_denied(call, refusal)
+            result, ends_run = _refused(f"Denied: {refusal}."), None
         else:
             result = await self._invoke(function, call)
             ends_run = _reason(function.tool, result)
@@ -93,6 +98,21 @@ class TurnKernel(Kernel):
     def _function(self, wire_name: str) -> ToolFunction | None:
         function = self.plugins[PLUGIN].get(wire_name)
         return function if isinstance(function, ToolFunction) else None
+
+    async def _refusal(self, function: ToolFunction, call: CalledTool) -> str | None:
+        """Why a call of a destructive tool must not be made; the others are granted."""
+        if function.tool.annotations.destructive is not True:
+            return None
+        try:
+            return await self._turn.consent.why_not(
+                PermissionRequest(call.name, call.arguments, "it is marked destructive"),
+                has_side_effects=True,
+                has_to_ask=True,
+                otherwise="'holodeck-claude chat' asks, and so does open_agent(ask_permission=…)",
+                pausing=self._turn.clock.paused,
+            )
+        except Exception as error:  # noqa: BLE001 - a question that fails is a no
+            return f"it could not be decided: {mask_secrets(error_text(error))}"
 
     async def _invoke(self, function: ToolFunction, call: CalledTool) -> ToolResult:
         arguments = CallArguments(

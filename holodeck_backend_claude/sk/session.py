@@ -16,6 +16,7 @@ from holodeck_backend_claude.sk.turn import Turn, TurnFailedError
 from holodeck_backend_claude.tracing import NO_TRACE, TurnTrace
 
 if TYPE_CHECKING:
+    from holodeck_backend_claude.consent import Consent
     from holodeck_backend_claude.sk.agent import KernelAgent
     from holodeck_backend_claude.sk.history import Conversation
 
@@ -34,17 +35,19 @@ class SKSession(StreamedSession):
         conversation: What is remembered.
         session_id: The id of the conversation.
         max_turns: Model answers of one turn at most.
+        consent: Who agrees to calls of destructive tools; None means that nobody can be asked.
         trace: Makes the trace of a turn from its message.
         on_close: Called once when the session is closed.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # all of them are what a session consists of
         self,
         agent: KernelAgent,
         conversation: Conversation,
         *,
         session_id: str,
         max_turns: int | None,
+        consent: Consent | None = None,
         trace: Callable[[str], TurnTrace] = lambda _message: NO_TRACE,
         on_close: Callable[[SKSession], None] = lambda _session: None,
     ) -> None:
@@ -52,6 +55,7 @@ class SKSession(StreamedSession):
         self._agent = agent
         self._conversation = conversation
         self._max_turns = max_turns
+        self._consent = consent
         self._trace = trace
         self._on_close = on_close
         self._one_at_a_time = asyncio.Lock()
@@ -76,6 +80,7 @@ class SKSession(StreamedSession):
             schema=self._agent.response_schema,
             report=events.put,
             trace=self._trace(message),
+            consent=self._consent,
         )
         task = asyncio.create_task(self._run(turn), name=f"turn of {self.session_id}")
         self._running.add(task)

@@ -9,6 +9,7 @@ from typing import Any
 from uuid import uuid4
 
 from holodeck_backend_claude import outcomes
+from holodeck_backend_claude.consent import Consent, TurnClock
 from holodeck_backend_claude.contract import (
     ExecutionResult,
     InputFile,
@@ -114,6 +115,7 @@ class Turn:
         schema: JsonSchema | None = None,
         report: Callable[[TurnEvent], None] = lambda _event: None,
         trace: TurnTrace = NO_TRACE,
+        consent: Consent | None = None,
     ) -> None:
         self.message = message
         self.files = files
@@ -123,6 +125,9 @@ class Turn:
         self._max_turns = max_turns
         self._schema = schema
         self.trace = trace
+        self.consent = consent or Consent()
+        self.clock = TurnClock()
+        self._denials: list[dict[str, Any]] = []
         self._report = trace.reporting(report)
         self._finished_calls: list[CalledTool] = []
         self._fatal: TurnFailedError | None = None
@@ -211,6 +216,17 @@ class Turn:
             self._fatal = TurnFailedError(ends_run, text)
         self._report(ToolEnd(call.call_id, call.name, text, is_error))
 
+    def call_is_denied(self, call: CalledTool, reason: str) -> None:
+        """Nobody agreed to a call, so that it was not made."""
+        self._denials.append(
+            {
+                "name": call.name,
+                "arguments": call.arguments,
+                "call_id": call.call_id,
+                "reason": reason,
+            }
+        )
+
     # --------------------------------------------------------------------------------- the end
 
     def end(self, failure: TurnFailedError | None = None) -> None:
@@ -246,6 +262,7 @@ class Turn:
             session_id=self.session_id,
             thinking="".join(answer.thinking for answer in self.answers) or None,
             duration_ms=round((time.monotonic() - self._started) * 1000),
+            permission_denials=list(self._denials),
             model=models[-1] if models else None,
         )
 

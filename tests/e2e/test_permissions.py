@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import json
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -236,6 +237,20 @@ async def test_a_working_directory_of_its_own_confines_the_files(lab: Lab, files
     ]
 
 
+async def test_nothing_in_the_folder_of_the_agent_is_read_by_itself(lab: Lab) -> None:
+    hooks = {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": f"echo {SECRET}"}]}]}
+    settings = {"hooks": hooks, "permissions": {"allow": ["Read(//etc/**)"]}}
+    (lab.folder / ".claude").mkdir()
+    (lab.folder / ".claude" / "settings.json").write_text(json.dumps(settings))
+    (lab.folder / "CLAUDE.md").write_text(SECRET)
+    (lab.folder / ".mcp.json").write_text(json.dumps({"mcpServers": {SECRET: {"command": "x"}}}))
+    calls: list[Call] = [("Read", {"file_path": "/etc/hostname"})]
+    api, backend = await granted(lab, calls, **FILES, **SHELL, **ALL)
+    result = await backend.invoke_once("Hi")
+    assert len(result.permission_denials) == 1
+    assert SECRET not in str([request.body for request in api.requests + api.side_requests])
+
+
 # ------------------------------------------------------------------------------- command lines
 
 
@@ -415,8 +430,8 @@ async def test_the_clock_of_the_turn_stands_still_while_somebody_is_asked(
 
     async def ask(_request: PermissionRequest) -> bool:
         (request,) = running
-        assert request._limit is not None
-        ends.append(request._limit.when())
+        assert request._clock.limit is not None
+        ends.append(request._clock.limit.when())
         return True
 
     result = await outcome(lab, [("Read", {"file_path": "notes.txt"})], ask=ask, **FILES)

@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 # A human may think as long as she likes; the longest time that Claude Code can wait is 24.8 days.
 HOOK_SECONDS = 2_000_000.0
 # What Claude Code says of a file that its rules keep from the model, before it asks the hook.
-_BY_RULE = re.compile(r"<tool_use_error>File is .* in your permission settings")
+_BY_RULE = re.compile(r"<tool_use_error>File is .* (?:in|by) your permission settings")
 _TAG = re.compile(r"</?tool_use_error>")
 _STOPPED = "the turn was stopped"
 

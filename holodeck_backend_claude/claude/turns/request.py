@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import contextvars
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractContextManager
 
 from holodeck_backend_claude import outcomes
+from holodeck_backend_claude.consent import TurnClock
 from holodeck_backend_claude.contract import ExecutionResult, InputFile, TurnEnd, TurnEvent
 from holodeck_backend_claude.sessions import TurnEvents
 from holodeck_backend_claude.tracing import NO_TRACE, TurnTrace
@@ -43,9 +45,7 @@ class Request:
         self.ended = asyncio.Event()
         self.context = contextvars.copy_context()
         self.trace = trace
-        self._limit: asyncio.Timeout | None = None
-        self._pauses = 0
-        self._left = 0.0
+        self._clock = TurnClock()
 
     @property
     def is_stopped(self) -> bool:
@@ -57,39 +57,24 @@ class Request:
         """The time the turn may take; :meth:`stop` ends it before."""
         limit = asyncio.timeout(seconds)
         try:
-            async with limit as self._limit:
+            async with limit as self._clock.limit:
                 yield
         except TimeoutError:
             if not limit.expired():
                 raise  # somebody else's time limit
             self.stopped_by = self.stopped_by or outcomes.TIMED_OUT
         finally:
-            self._limit = None
+            self._clock.limit = None
 
-    @contextlib.contextmanager
-    def paused(self) -> Iterator[None]:
+    def paused(self) -> AbstractContextManager[None]:
         """The clock of the turn stands still meanwhile: somebody thinks about a question."""
-        clock = asyncio.get_running_loop().time
-        limit = self._limit
-        runs = limit is not None and self._pauses == 0 and not self.is_stopped
-        if limit is not None and runs and (end := limit.when()) is not None:
-            self._left = end - clock()
-            limit.reschedule(None)
-        self._pauses += 1
-        try:
-            yield
-        finally:
-            self._pauses -= 1
-            again = self._pauses == 0 and self._limit is limit and not self.is_stopped
-            if limit is not None and again:
-                limit.reschedule(clock() + self._left)
+        return self._clock.paused()
 
     def stop(self, reason: str, detail: str | None = None) -> None:
         """End the turn as soon as possible; the first reason stays."""
         if self.stopped_by is None:
             self.stopped_by, self.detail = reason, detail
-        if self._limit is not None and not self._limit.expired():
-            self._limit.reschedule(asyncio.get_running_loop().time())
+        self._clock.run_out()
 
     def put(self, event: TurnEvent) -> None:
         """Hand an event to whoever asked."""
