@@ -106,7 +106,7 @@ class Conversation:
     variables: Mapping[str, str] = field(default_factory=dict)
 
 
-def build_options(
+def build_options(  # noqa: PLR0913  # agent and servers are what everybody gives
     agent: Agent,
     tool_server: McpSdkServerConfig | None = None,
     mcp_configs: Mapping[str, McpServerConfig] | None = None,
