@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from holodeck_backend_claude.redaction import traceback_of
 from holodeck_backend_claude.selector import BackendSelector, stored_sessions
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ async def _end(backend: AgentBackend, *, quiet: bool = False) -> None:
     except asyncio.CancelledError:
         await asyncio.wait({ending})
         raise
-    except Exception:
+    except Exception as error:
         if not quiet:
             raise
-        _log.warning("the backend did not end cleanly", exc_info=True)
+        _log.warning("the backend did not end cleanly: %s", traceback_of(error))

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TypeAlias
 
+from holodeck_backend_claude.redaction import traceback_of
+
 log = logging.getLogger(__name__)
 
 ReportProgress: TypeAlias = Callable[[float, float | None, str], None]
@@ -36,8 +38,8 @@ class ProgressRelay:
             return
         try:
             self._receiver(done, total, message)
-        except Exception:  # a display that fails is no reason for the tool to fail
-            log.exception("progress of a tool could not be shown")
+        except Exception as error:  # noqa: BLE001 - a display that fails fails no tool
+            log.warning("progress of a tool could not be shown: %s", traceback_of(error))
 
     def end(self) -> None:
         """Drop what a call that goes on after its end still reports."""

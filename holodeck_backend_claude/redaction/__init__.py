@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import traceback
 from collections.abc import Iterable
 
 from holodeck_backend_claude.redaction.known import is_secret_name, remember_secrets, secret_texts
@@ -15,6 +16,7 @@ __all__ = [
     "mask_known_secrets",
     "mask_secrets",
     "remember_secrets",
+    "traceback_of",
 ]
 
 MASK = "[secret]"
@@ -41,6 +43,11 @@ def mask_known_secrets(text: str, *, also: Iterable[str] = ()) -> str:
         also: Values to mask that need not be remembered.
     """
     return _masked(text, FORMS, also)
+
+
+def traceback_of(error: BaseException) -> str:
+    """The traceback of an error for a log, masked: whoever reads the log may not mask it."""
+    return mask_secrets("".join(traceback.format_exception(error)).rstrip())
 
 
 def _masked(text: str, shapes: Iterable[Shape], also: Iterable[str] = ()) -> str:

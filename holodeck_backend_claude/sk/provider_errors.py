@@ -28,7 +28,7 @@ import openai
 import pydantic
 
 from holodeck_backend_claude import outcomes
-from holodeck_backend_claude.redaction import mask_secrets
+from holodeck_backend_claude.redaction import mask_secrets, traceback_of
 from holodeck_backend_claude.sk.turn import TurnFailedError
 
 log = logging.getLogger(__name__)
@@ -58,7 +58,7 @@ def turn_failure(error: Exception) -> TurnFailedError:
     cause = client_error(error) or error
     reason = _reason(cause)
     if reason is None:
-        log.error("a turn failed for a reason that is not known", exc_info=error)
+        log.error("a turn failed for a reason that is not known: %s", traceback_of(error))
         reason = f"unexpected error: {type(cause).__name__}"
     return TurnFailedError(reason, mask_secrets(_said(cause)))
 

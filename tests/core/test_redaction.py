@@ -143,3 +143,16 @@ def test_names_of_variables_and_settings_that_hold_none(name: str) -> None:
 def test_if_masking_fails_nothing_of_the_text_gets_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(redaction, "FORMS", (None,))
     assert mask_secrets("password=hunter2") == redaction.WITHHELD
+
+
+def test_a_traceback_for_a_log_holds_no_secret() -> None:
+    with pytest.raises(RuntimeError) as caught:
+        _fail()
+    told = redaction.traceback_of(caught.value)
+    assert told.startswith("Traceback")
+    assert told.endswith(f"RuntimeError: no access with {MASK}")
+    assert "abcdefgh" not in told
+
+
+def _fail() -> None:
+    raise RuntimeError("no access with sk-ant-api03-abcdefgh12345678")

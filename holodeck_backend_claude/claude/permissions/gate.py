@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from holodeck_backend_claude.claude._compat import blocking_hook
 from holodeck_backend_claude.claude.permissions.decision import Decision
 from holodeck_backend_claude.failures import error_text
-from holodeck_backend_claude.redaction import mask_secrets
+from holodeck_backend_claude.redaction import mask_secrets, traceback_of
 
 if TYPE_CHECKING:
     from claude_agent_sdk import HookMatcher
@@ -92,8 +92,8 @@ class Gate:
         name, arguments = str(call.get("tool_name")), call.get("tool_input") or {}
         try:
             decision = await self._decide(name, arguments, call.get("cwd"))
-        except Exception as error:
-            log.debug("the decision on %s failed", name, exc_info=True)
+        except Exception as error:  # noqa: BLE001 - it is said, and denies
+            log.debug("the decision on %s failed: %s", name, traceback_of(error))
             decision = Decision(f"it could not be decided: {mask_secrets(error_text(error))}")
         if decision.refusal is not None:
             self._denied.append(

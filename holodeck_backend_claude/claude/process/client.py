@@ -177,7 +177,7 @@ class Client:
                 async for message in self._connected.receive_response():
                     feed(message)
         except Exception as cause:  # noqa: BLE001  whatever it is, the process is given up
-            log.debug("Claude Code did not stop its turn: %s", cause)
+            log.debug("Claude Code did not stop its turn: %s", mask_secrets(str(cause)))
             return False
         return True
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from holodeck_backend_claude.redaction import mask_secrets, traceback_of
 from holodeck_backend_claude.retrieval.documents.chunking import (
     CHUNKER,
     Chunk,
@@ -200,7 +201,8 @@ class _Run:
             chunks = self._settings.cut(path, read_text(data))
         except UnreadableError as cause:
             return [], str(cause)
-        except Exception as cause:  # one bad document must not stop the others
-            log.exception("%s cannot be cut into chunks", path)
-            return [], f"it cannot be cut into chunks ({type(cause).__name__}: {cause})"
+        except Exception as cause:  # noqa: BLE001 - one bad document must not stop the others
+            log.warning("%s cannot be cut into chunks: %s", path, traceback_of(cause))
+            told = mask_secrets(f"{type(cause).__name__}: {cause}")
+            return [], f"it cannot be cut into chunks ({told})"
         return chunks, None if chunks else "it holds no text"
