@@ -6,11 +6,12 @@ import asyncio
 import json
 import logging
 import socket
+import sys
 
 import pytest
 
 from holodeck_backend_claude.config import ObservabilityConfig
-from holodeck_backend_claude.contract import ToolCall, ToolResult
+from holodeck_backend_claude.contract import BackendInitError, ToolCall, ToolResult
 from holodeck_backend_claude.testing import call_tool, forever, say
 from holodeck_backend_claude.tracing import providers
 from tests.support.otlp import OTLPReceiver
@@ -224,3 +225,12 @@ async def test_keys_without_effect_are_named_once(
         "observability.traces.capture_evaluation_content",
     ]
     await backend.teardown()
+
+
+async def test_an_exporter_that_is_not_installed_is_named_with_the_extra(
+    lab: Lab, receiver: OTLPReceiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.http.trace_exporter", None)
+
+    with pytest.raises(BackendInitError, match=r"holodeck-backend-claude\[otel\]"):
+        await lab.run([say("ok")], observability=sending_to(receiver))
