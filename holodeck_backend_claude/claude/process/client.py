@@ -27,7 +27,7 @@ from holodeck_backend_claude.contract import BackendSessionError
 from holodeck_backend_claude.redaction import mask_secrets
 
 if TYPE_CHECKING:
-    from claude_agent_sdk import ClaudeSDKClient, Message
+    from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKClient, Message
 
     from holodeck_backend_claude.config import Agent
     from holodeck_backend_claude.contract import InputFile
@@ -67,6 +67,25 @@ class Client:
         """
         from claude_agent_sdk import ClaudeSDKClient
 
+        try:
+            folder, options = self._prepare()
+        except OSError as cause:
+            raise BackendSessionError(
+                f"Claude Code did not start: its private folder cannot be written: {cause}"
+            ) from cause
+        self._sdk = ClaudeSDKClient(options)
+        start = Start(folder, seconds=START_SECONDS)
+        try:
+            await start.connect(self._sdk)
+        except Exception as cause:
+            what = start.problem or mask_secrets(str(cause))
+            raise BackendSessionError(
+                f"Claude Code did not start: {what}{self.last_words()}"
+            ) from cause
+        await check_native_servers(self._sdk, self._conversation.profile.native)
+
+    def _prepare(self) -> tuple[PrivateFolder, ClaudeAgentOptions]:
+        """Write what the process is started with."""
         self._folder = folder = self._folder or PrivateFolder()
         where = self._conversation.profile.working_directory or folder.working_directory
         native = self._conversation.profile.native
@@ -97,16 +116,7 @@ class Client:
             launch=launch,
         )
         self._has_last_work = has_last_work(options, folder.path)
-        self._sdk = ClaudeSDKClient(options)
-        start = Start(folder, seconds=START_SECONDS)
-        try:
-            await start.connect(self._sdk)
-        except Exception as cause:
-            what = start.problem or mask_secrets(str(cause))
-            raise BackendSessionError(
-                f"Claude Code did not start: {what}{self.last_words()}"
-            ) from cause
-        await check_native_servers(self._sdk, native)
+        return folder, options
 
     def kill(self) -> None:
         """End the process group at once; the client is still to be ended in order."""
