@@ -19,6 +19,7 @@ from holodeck_backend_claude.claude.process.family import end_family
 
 _PREFIX = "holodeck-claude-"
 _LOCK = "lock"
+_DRAFT = "lock.new"
 _in_use: weakref.WeakSet[PrivateFolder] = weakref.WeakSet()
 
 
@@ -36,7 +37,13 @@ class PrivateFolder:
         parent = tempfile.gettempdir()
         remove_abandoned(parent)
         self.path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
-        self.remove = weakref.finalize(self, _remove, str(self.path), _lock(self.path))
+        try:
+            lock = _lock(self.path)
+        except OSError:
+            (self.path / _DRAFT).unlink(missing_ok=True)
+            self.path.rmdir()  # needs no descriptor, of which there may be no more
+            raise
+        self.remove = weakref.finalize(self, _remove, str(self.path), lock)
         _in_use.add(self)
         for name in ("tmp", "config", "work"):
             (self.path / name).mkdir(mode=0o700)
@@ -142,7 +149,7 @@ def _remove(path: str, lock: int) -> None:
 
 def _lock(folder: Path) -> int:
     """Mark a folder as in use for as long as this program lives; returns the descriptor."""
-    draft = folder / "lock.new"
+    draft = folder / _DRAFT
     descriptor = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     fcntl.flock(descriptor, fcntl.LOCK_EX)
     draft.rename(folder / _LOCK)  # under its name it is locked from the first moment on
