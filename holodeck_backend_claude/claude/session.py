@@ -239,6 +239,8 @@ class ClaudeSession(StreamedSession):
         await self._settle(turn, request)
         self._spent = turn.after
         self._inbox.answered(request)
+        if self._ended_by is None and await self._process.refresh():
+            self._spent = NOTHING
 
     async def _run_turn(self, request: Request) -> Turn:
         """Run a turn, on another process where the one there is turns out to have died before."""

@@ -10,7 +10,7 @@ import pytest
 from claude_agent_sdk import ClaudeAgentOptions, InMemorySessionStore
 
 from holodeck_backend_claude.claude._compat import bundled_cli, known_version
-from holodeck_backend_claude.claude.process.ending import has_last_work
+from holodeck_backend_claude.claude.process.ending import can_be_replaced, has_last_work
 
 FOLDER = Path("/private")
 
@@ -39,6 +39,20 @@ def test_a_process_with_only_our_tools_has_nothing_left_to_do() -> None:
 )
 def test_a_process_that_does_more_is_given_time_to_end(more: dict[str, Any]) -> None:
     assert has_last_work(options(**more), FOLDER)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        pytest.param({"mcp_servers": {"files": {"command": "serve"}}}, id="servers of its own"),
+        pytest.param({"extra_args": {"mcp-config": "servers.json"}}, id="servers in a file"),
+        pytest.param({"tools": ["Agent"]}, id="subagents"),
+        pytest.param({"max_budget_usd": 1.0}, id="what it has cost"),
+    ],
+)
+def test_a_process_that_knows_what_another_would_not_stays(more: dict[str, Any]) -> None:
+    assert can_be_replaced(options())
+    assert not can_be_replaced(options(**more))
 
 
 def test_the_version_of_the_bundled_program_is_what_it_says_itself() -> None:

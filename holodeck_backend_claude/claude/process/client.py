@@ -16,7 +16,7 @@ from holodeck_backend_claude.claude._compat import bundled_cli, known_version, l
 from holodeck_backend_claude.claude.content_blocks import as_prompt
 from holodeck_backend_claude.claude.native_mcp import native_variables
 from holodeck_backend_claude.claude.options import Conversation, Launch, build_options
-from holodeck_backend_claude.claude.process.ending import has_last_work
+from holodeck_backend_claude.claude.process.ending import can_be_replaced, has_last_work
 from holodeck_backend_claude.claude.process.environment import child_environment, kept_names
 from holodeck_backend_claude.claude.process.family import ADOPTS
 from holodeck_backend_claude.claude.process.native_status import check_native_servers
@@ -47,6 +47,9 @@ class Client:
         agent: What to run.
         conversation: What is particular to the conversation it is for.
         folder: That of a client before it, whose conversation it takes up; None makes a new one.
+
+    Attributes:
+        can_be_replaced: Whether another one can go on with its conversation unnoticed.
     """
 
     def __init__(
@@ -58,6 +61,7 @@ class Client:
         self._sdk: ClaudeSDKClient | None = None
         self._stderr: deque[str] = deque(maxlen=_STDERR_LINES)
         self._has_last_work = False
+        self.can_be_replaced = False
 
     async def start(self) -> None:
         """Start the process and connect.
@@ -116,6 +120,7 @@ class Client:
             launch=launch,
         )
         self._has_last_work = has_last_work(options, folder.path)
+        self.can_be_replaced = can_be_replaced(options)
         return folder, options
 
     def kill(self) -> None:

@@ -12,6 +12,18 @@ _EXPORTS = "CLAUDE_CODE_ENABLE_TELEMETRY"
 _CONFIGURATION = "CLAUDE_CONFIG_DIR"
 
 
+def can_be_replaced(options: ClaudeAgentOptions) -> bool:
+    """Whether another process can go on with the conversation as if it were the same.
+
+    It does not know what the first one started (commands, subagents, MCP servers), nor what the
+    conversation has cost.
+
+    Args:
+        options: What the first one was started with.
+    """
+    return not _has_something_to_start(options) and options.max_budget_usd is None
+
+
 def has_last_work(options: ClaudeAgentOptions, folder: Path) -> bool:
     """Whether the process does something of use between its last turn and its end.
 
@@ -24,13 +36,20 @@ def has_last_work(options: ClaudeAgentOptions, folder: Path) -> bool:
         folder: Its private folder.
     """
     configuration = options.env.get(_CONFIGURATION)
-    servers: Any = options.mcp_servers if isinstance(options.mcp_servers, dict) else {"": {}}
     return (
         _EXPORTS in options.env
         or options.session_store is not None
         or configuration is None
         or not Path(configuration).is_relative_to(folder)
-        or any(server.get("type") != "sdk" for server in servers.values())
+        or _has_something_to_start(options)
+    )
+
+
+def _has_something_to_start(options: ClaudeAgentOptions) -> bool:
+    """Commands, subagents, or MCP servers: those of this process are of type ``sdk``."""
+    servers: Any = options.mcp_servers if isinstance(options.mcp_servers, dict) else {"": {}}
+    return (
+        any(server.get("type") != "sdk" for server in servers.values())
         or bool(options.extra_args)
         or options.tools != []
     )

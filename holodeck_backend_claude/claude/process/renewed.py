@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -12,6 +13,11 @@ if TYPE_CHECKING:
 
     from holodeck_backend_claude.calls import BoundTool
     from holodeck_backend_claude.claude.process.client import Client
+
+log = logging.getLogger(__name__)
+
+# Claude Code keeps about 0.2 MB of each turn, beside the conversation itself (measured).
+TURNS_OF_A_PROCESS = 30
 
 Tools: TypeAlias = "Mapping[str, BoundTool]"
 
@@ -41,6 +47,7 @@ class RenewedClient:
         self.is_starting = True
         self.is_usable = False
         self.is_idle = True
+        self._turns = 0
 
     @property
     def running(self) -> Client:
@@ -64,6 +71,7 @@ class RenewedClient:
             self.client, self.tools = await self._connect(self.client)
             await self.client.start()
             self.is_usable = self.is_idle = True
+            self._turns = 0
         finally:
             self.is_starting = False
 
@@ -83,6 +91,25 @@ class RenewedClient:
         self.is_idle = await self.running.interrupt(feed)
         if not self.is_idle:
             await self.discard()
+
+    async def refresh(self) -> bool:
+        """After a turn: replace a process that has taken many, so that its memory stays bounded.
+
+        Returns:
+            Whether it was replaced; the other one knows the conversation from its transcript.
+        """
+        self._turns += 1
+        if self._turns < TURNS_OF_A_PROCESS or not self.is_usable or not self.is_idle:
+            return False
+        if not self.running.can_be_replaced:
+            return False
+        await self.running.stop()
+        self.is_usable = False
+        try:
+            await self.start()
+        except Exception as cause:  # noqa: BLE001  the next turn starts one, and tells what is wrong
+            log.debug("a process was not replaced after %d turns: %s", self._turns, cause)
+        return True
 
     async def discard(self) -> None:
         """End a process that is of no use any more."""
