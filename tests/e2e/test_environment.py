@@ -114,6 +114,25 @@ async def test_variables_of_agent_yaml_reach_the_process(lab: Lab) -> None:
         assert env.items() <= environment_of(session).items()
 
 
+async def test_a_shell_that_was_granted_gets_them_and_nothing_of_the_host(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in KEPT_OUT.items():
+        monkeypatch.setenv(name, value)
+    settings = {
+        "env": {"TEAM": "orders"},
+        "bash": {"enabled": True},
+        "permission_mode": "acceptAll",
+        "i_understand_this_is_unsafe": True,
+    }
+    script = [call_tool("Bash", {"command": "env"}), say("ok")]
+    _api, backend = await lab.run(script, settings=settings)
+    result = await backend.invoke_once("Hi")
+    shown = result.tool_results[0]["result"]
+    assert "TEAM=orders" in shown.splitlines()
+    assert [value for value in KEPT_OUT.values() if value != "1" and value in shown] == []
+
+
 async def test_a_header_for_a_gateway_is_on_the_wire(lab: Lab) -> None:
     env = {"ANTHROPIC_CUSTOM_HEADERS": "x-team: orders"}
     api, backend = await lab.run([say("ok")], settings={"env": env})
