@@ -9,7 +9,8 @@ from uuid import uuid4
 
 from holodeck_backend_claude.claude.transcripts.files import (
     Transcripts,
-    read_after_crash,
+    entries_of,
+    mended_after_crash,
     write_transcripts,
 )
 
@@ -67,9 +68,9 @@ class Beginning:
         Args:
             config: The configuration folder of the first, which the other one takes over.
         """
-        written = read_after_crash(config, self.session_id)
-        if not written:
+        written = mended_after_crash(config, self.session_id)
+        if written is None:
             return self  # nobody spoke yet
         if self.recording is not None:
-            await self.recording.catch_up(written)
+            await self.recording.catch_up(list(entries_of(written)))
         return replace(self, resumes=self.session_id, transcripts={})

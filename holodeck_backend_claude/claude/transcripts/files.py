@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -15,6 +16,7 @@ Transcripts: TypeAlias = "Mapping[str, Sequence[SessionStoreEntry]]"
 
 _PROJECTS = "projects"
 _SPOKEN = ("user", "assistant")
+_BLOCK = 65_536  # bytes that are read at once from the end of a file
 
 
 def write_transcripts(
@@ -50,34 +52,47 @@ def _write(path: Path, entries: Sequence[Mapping[str, Any]]) -> None:
         path.with_suffix(".meta.json").write_text(json.dumps(known), encoding="utf-8")
 
 
-def read_after_crash(config: Path, session_id: str) -> list[SessionStoreEntry]:
-    """The entries of a conversation whose process was killed, its file made good for another.
+def mended_after_crash(config: Path, session_id: str) -> Path | None:
+    """The transcript of a conversation whose process was killed, made good for another.
 
     What the process was writing when it ended is a broken last line, which is cut off. A file in
-    which nobody spoke yet is removed: Claude Code does not resume it.
+    which nobody spoke yet is removed: Claude Code does not resume it. However long the file is,
+    only what is looked for is read.
 
     Returns:
-        The entries; empty where there is nothing to resume.
+        The file; None where there is nothing to resume.
     """
     path = next((config / _PROJECTS).glob(f"*/{session_id}.jsonl"), None)
     if path is None:
-        return []
-    whole = path.read_bytes()
-    end = whole.rfind(b"\n") + 1
-    entries = list(_parsed(whole[:end]))
-    if not any(entry["type"] in _SPOKEN for entry in entries):
+        return None
+    _cut_broken_line(path)
+    if not any(entry["type"] in _SPOKEN for entry in entries_of(path)):
         path.unlink()
-        return []
-    if end < len(whole):
-        path.write_bytes(whole[:end])
-    return entries
+        return None
+    return path
 
 
-def _parsed(text: bytes) -> Iterator[SessionStoreEntry]:
-    for line in text.splitlines():
-        try:
-            entry = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(entry, dict) and isinstance(entry.get("type"), str):
-            yield entry  # type: ignore[misc]  # opaque but for its type
+def entries_of(path: Path) -> Iterator[SessionStoreEntry]:
+    """The entries of a transcript, one after the other."""
+    with path.open("rb") as lines:
+        for line in lines:
+            try:
+                entry = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(entry, dict) and isinstance(entry.get("type"), str):
+                yield entry  # type: ignore[misc]  # opaque but for its type
+
+
+def _cut_broken_line(path: Path) -> None:
+    with path.open("r+b") as file:
+        end = file.seek(0, os.SEEK_END)
+        while end > 0:
+            start = max(0, end - _BLOCK)
+            file.seek(start)
+            found = file.read(end - start).rfind(b"\n")
+            if found >= 0:
+                end = start + found + 1
+                break
+            end = start
+        file.truncate(end)
