@@ -20,7 +20,7 @@ _TAG = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?")
 
 AGENT_KEYS = frozenset(
     {"name", "description", "model", "instructions", "tools", "embedding_provider", "execution",
-     "backend", "plugins"}
+     "backend", "plugins", "observability", "response_format"}
 )  # fmt: skip
 """The keys of agent.yaml that are the core's own and no backend's block."""
 
