@@ -26,6 +26,7 @@ GROUPS = {
     "stream": "The answer of the Messages API",
     "tool": "Tools",
     "cancel": "Whoever asked leaves",
+    "part": "What an agent is made of",
     "scale": "Many, and one after the other",
     "command": "Commands",
 }
