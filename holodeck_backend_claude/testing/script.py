@@ -151,9 +151,7 @@ def hold(answer: Reply, gate: asyncio.Event, *, after_pieces: int = 0) -> Reply:
     return replace(answer, holds=(*answer.holds, Hold(after_pieces, gate)))
 
 
-def raw(
-    body: bytes | str, *, status: int = 200, content_type: str = "text/event-stream"
-) -> Raw:
+def raw(body: bytes | str, *, status: int = 200, content_type: str = "text/event-stream") -> Raw:
     """A body as it is, in no format or in a broken one.
 
     Args:

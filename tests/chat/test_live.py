@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import asynccontextmanager
 
@@ -15,6 +15,7 @@ from holodeck_backend_claude.contract import (
     BackendInitError,
     BackendSessionError,
     ExecutionResult,
+    FileInput,
     TextDelta,
     TurnEnd,
     TurnEvent,
@@ -30,7 +31,9 @@ class Session(StreamedSession):
         self.hanging = threading.Event()
         self.stopped = False
 
-    async def stream(self, message: str) -> AsyncIterator[TurnEvent]:
+    async def stream(
+        self, message: str, *, files: Sequence[FileInput] = ()
+    ) -> AsyncIterator[TurnEvent]:
         if message == "die":
             raise BackendSessionError("dead")
         yield TextDelta(message)

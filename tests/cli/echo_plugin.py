@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from holodeck_backend_claude.contract import (
     BackendInitError,
     BackendSessionError,
     ExecutionResult,
+    FileInput,
     Retrying,
     TextDelta,
     ToolEnd,
@@ -53,7 +54,11 @@ class EchoBackend:
         self.registry.given.progress("tuning", 1, 2)
 
     async def invoke_once(
-        self, message: str, context: list[dict[str, Any]] | None = None
+        self,
+        message: str,
+        context: list[dict[str, Any]] | None = None,
+        *,
+        files: Sequence[FileInput] = (),
     ) -> ExecutionResult:
         if message == "hang":
             await self.hang()
@@ -82,7 +87,7 @@ class EchoBackend:
         self.note("working")
         time.sleep(1000)
 
-    async def create_session(self) -> EchoSession:
+    async def create_session(self, *, resume: str | None = None, fork: bool = False) -> EchoSession:
         return EchoSession(self)
 
     async def teardown(self) -> None:
@@ -100,7 +105,9 @@ class EchoSession(StreamedSession):
         self.backend = backend
         self.turns = 0
 
-    async def stream(self, message: str) -> AsyncIterator[TurnEvent]:
+    async def stream(
+        self, message: str, *, files: Sequence[FileInput] = ()
+    ) -> AsyncIterator[TurnEvent]:
         self.turns += 1
         if message == "die":
             raise BackendSessionError("the session cannot take a message: it is dead")

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from holodeck_backend_claude.config import Agent, AgentFileError
-from holodeck_backend_claude.contract import BackendInitError, ExecutionResult, PluginError
+from holodeck_backend_claude.contract import (
+    BackendInitError,
+    ExecutionResult,
+    FileInput,
+    PluginError,
+)
 from holodeck_backend_claude.hookspecs import BackendType
 from holodeck_backend_claude.opening import open_agent
 from holodeck_backend_claude.registry import Origin, Provided, Registry
@@ -35,11 +41,15 @@ class ProbeBackend:
             raise BackendInitError("no key")
 
     async def invoke_once(
-        self, message: str, context: list[dict[str, Any]] | None = None
+        self,
+        message: str,
+        context: list[dict[str, Any]] | None = None,
+        *,
+        files: Sequence[FileInput] = (),
     ) -> ExecutionResult:
         return ExecutionResult(message)
 
-    async def create_session(self) -> Any:
+    async def create_session(self, *, resume: str | None = None, fork: bool = False) -> Any:
         raise NotImplementedError
 
     async def teardown(self) -> None:

@@ -211,7 +211,7 @@ _numbers = itertools.count()
 def runs_it(text: str, folder: Path) -> bool:
     """Whether bash, as Claude Code calls it, runs the excluded command."""
     mark = folder / f"mark-{next(_numbers)}"  # its own: what ran before may still be running
-    with tempfile.TemporaryDirectory(dir=folder) as place:
+    with tempfile.TemporaryDirectory(dir=folder, ignore_cleanup_errors=True) as place:
         wrapped = ["bash", "-c", 'shopt -s expand_aliases; eval "$1" </dev/null', "bash", text]
         running = subprocess.Popen(
             wrapped,
@@ -242,7 +242,7 @@ def main(seconds: float, seed: int) -> int:
     draw = random.Random(seed)
     end = time.monotonic() + seconds
     allowed = denied = ran = 0
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
         folder = Path(name)
         stub(folder)
         while time.monotonic() < end:
