@@ -5,6 +5,7 @@ Nothing outside this module branches on a version. Measured between 0.2.82 and 0
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,16 @@ def known_version(program: str) -> str | None:
 
     brought = Path(claude_agent_sdk.__file__).parent / "_bundled"
     return f"{__cli_version__} (Claude Code)" if Path(program).parent == brought else None
+
+
+def pipes_of(client: Any) -> asyncio.SubprocessTransport | None:
+    """The pipes to the client's process, to be closed after it was disconnected; None if it is.
+
+    An SDK that gives up reading leaves the pipe full, and asyncio does not close one like that.
+    """
+    process = getattr(getattr(client, "_transport", None), "_process", None)  # anyio's
+    pipes = getattr(getattr(process, "_process", None), "_transport", None)  # asyncio's
+    return pipes if isinstance(pipes, asyncio.SubprocessTransport) else None
 
 
 def blocking_hook(call: Any, *, seconds: float) -> Any:

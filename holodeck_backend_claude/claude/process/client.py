@@ -12,7 +12,12 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import TYPE_CHECKING
 
-from holodeck_backend_claude.claude._compat import bundled_cli, known_version, literal_prompt
+from holodeck_backend_claude.claude._compat import (
+    bundled_cli,
+    known_version,
+    literal_prompt,
+    pipes_of,
+)
 from holodeck_backend_claude.claude.content_blocks import as_prompt
 from holodeck_backend_claude.claude.native_mcp import native_variables
 from holodeck_backend_claude.claude.options import Conversation, Launch, build_options
@@ -230,9 +235,12 @@ class Client:
         seconds = 0.0 if at_once or not self._has_last_work else STOP_SECONDS
         killer = asyncio.get_running_loop().call_later(seconds, folder.kill)
         if sdk is not None:
+            pipes = pipes_of(sdk)
             with contextlib.suppress(Exception):
                 async with asyncio.timeout(3 * STOP_SECONDS):
                     await sdk.disconnect()
+            if pipes is not None:
+                pipes.close()
         killer.cancel()
         folder.kill()
         folder.forget_process()
