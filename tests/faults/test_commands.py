@@ -11,7 +11,6 @@ from tests.faults.lab import FaultLab, each
 from tests.faults.program import Program, Running
 from tests.faults.registry import fault
 
-SIGNALS = {"SIGINT": "exit code 130", "SIGTERM": "exit code 143", "SIGHUP": "exit code 129"}
 POINTS = ("while a tool opens", "while the model is asked", "in a tool")
 
 
@@ -33,7 +32,10 @@ def offline(point: str) -> tuple[str, ...]:
     return () if point == "while the model is asked" else ("--offline",)
 
 
-@fault("command", "run: a signal while a tool runs", SIGNALS)
+TERM_AND_HUP = {"SIGTERM": "exit code 143", "SIGHUP": "exit code 129"}
+
+
+@fault("command", "run: a signal while a tool runs", TERM_AND_HUP)
 async def test_run_gets_a_signal(lab: FaultLab) -> dict[str, str]:
     program = Program(lab)
 
@@ -44,7 +46,7 @@ async def test_run_gets_a_signal(lab: FaultLab) -> dict[str, str]:
         running.process.send_signal(signal.Signals[name])
         return await running.exit_code()
 
-    return await each(tuple(SIGNALS), try_one)
+    return await each(tuple(TERM_AND_HUP), try_one)
 
 
 @fault("command", "run: Ctrl-C on a terminal", dict.fromkeys(POINTS, "exit code 130"))
@@ -109,9 +111,6 @@ async def test_chat_gets_ctrl_c_at_its_start(lab: FaultLab) -> str:
     await running.has_begun()
     running.type("\x03")
     return await running.exit_code()
-
-
-TERM_AND_HUP = {"SIGTERM": SIGNALS["SIGTERM"], "SIGHUP": SIGNALS["SIGHUP"]}
 
 
 @fault("command", "chat: a signal while a tool runs", TERM_AND_HUP)
@@ -194,13 +193,12 @@ async def test_temporary_folder_is_of_no_use(lab: FaultLab) -> dict[str, str]:
 @fault(
     "command",
     "run: an environment that lacks what one relies on",
-    dict.fromkeys(("no HOME", "an empty PATH", "the locale C"), "exit code 0"),
+    dict.fromkeys(("neither HOME nor PATH", "the locale C"), "exit code 0"),
 )
 async def test_environment_is_poor(lab: FaultLab) -> dict[str, str]:
     program = Program(lab)
     variables: dict[str, dict[str, str | None]] = {
-        "no HOME": {"HOME": None},
-        "an empty PATH": {"PATH": ""},
+        "neither HOME nor PATH": {"HOME": None, "PATH": None},
         "the locale C": {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
     }
 

@@ -233,8 +233,10 @@ async def test_program_writes_a_line_above_the_limit(lab: FaultLab) -> str:
     lab.monkeypatch.setattr(options, "MAX_LINE_BYTES", 2**20)
     stand_in, backend = await lab.backend_with_stand_in()
     stand_in.plays(WAIT, ("long_line", 2 * 2**20), *well()[1:])
+    before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208
     turn = await backend.invoke_once("Hi")
     assert "maximum buffer size" in (turn.error_detail or "")
+    assert len(os.listdir("/proc/self/fd")) <= before  # noqa: PTH208
     return ended(turn)
 
 
