@@ -24,6 +24,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import dataclasses
+import functools
 import json
 import os
 import statistics
@@ -46,6 +47,7 @@ from holodeck_backend_claude.testing import ScriptedMessagesAPI, forever, say
 COLD_BOUND = 1.05
 WARM_BOUND = 0.5
 TURN_BOUND = 1.05
+PAIRS = 5
 PROMPT = "Be brief."
 
 Call = Callable[[], Awaitable[object]]
@@ -157,17 +159,18 @@ async def backend(agent: Agent, warm: int = 0) -> AsyncIterator[ClaudeBackend]:
 
 
 async def by_turns(agent: Agent, raw: RawSDK, calls: int, pause: float) -> list[Figure]:
-    """Rounds of one call of each kind."""
+    """Rounds of one call of each kind; raw and cold go first by turns."""
     taken: dict[str, list[float]] = {"raw": [], "cold": [], "warm": []}
     async with backend(agent) as cold, backend(agent, warm=1) as warm:
-        await cold.invoke_once("Hi")
-        for _ in range(calls):
-            taken["raw"].append(await raw.query())
-            await asyncio.sleep(pause)
-            taken["cold"].append(await timed(lambda: cold.invoke_once("Hi")))
-            await asyncio.sleep(pause)
-            taken["warm"].append(await timed(lambda: warm.invoke_once("Hi")))
-            await asyncio.sleep(pause)
+        ways: dict[str, Callable[[], Awaitable[float]]] = {
+            "raw": raw.query,
+            "cold": lambda: timed(lambda: cold.invoke_once("Hi")),
+            "warm": lambda: timed(lambda: warm.invoke_once("Hi")),
+        }
+        for number in range(calls):
+            for kind in ("cold", "raw", "warm") if number % 2 else ("raw", "cold", "warm"):
+                taken[kind].append(await ways[kind]())
+                await asyncio.sleep(pause)
             if not pause:
                 await warm.warm.wait_filled()
     raw_ms, cold_ms, warm_ms = (statistics.median(column) for column in taken.values())
@@ -192,25 +195,36 @@ async def in_a_row(agent: Agent, raw: RawSDK, calls: int) -> list[Figure]:
 
 
 async def later_turns(agent: Agent, raw: RawSDK, calls: int) -> list[Figure]:
-    """The second and later turns of a session, and of the SDK's client."""
-    folder = PrivateFolder()
+    """The second and later turns of sessions, and of as many of the SDK's clients.
+
+    Of several, because two processes with the same options differ by some percent.
+    """
+    taken: dict[str, list[float]] = {"session": [], "client": []}
     async with backend(agent) as ours:
-        session = await ours.create_session()
-        async with ClaudeSDKClient(raw.options(folder)) as theirs:
+        for _ in range(PAIRS):
+            folder = PrivateFolder()
+            session = await ours.create_session()
+            async with ClaudeSDKClient(raw.options(folder)) as theirs:
+                ways: dict[str, Call] = {
+                    "session": functools.partial(session.send, "Hi"),
+                    "client": functools.partial(raw_turn, theirs),
+                }
+                for number in range(calls + 1):
+                    for kind in ("session", "client") if number % 2 else ("client", "session"):
+                        milliseconds = await timed(ways[kind])
+                        if number:
+                            taken[kind].append(milliseconds)
+            await session.close()
+            folder.remove()
+    ours_ms, raw_ms = (statistics.median(column) for column in taken.values())
+    return [Figure("a later turn of a session", ours_ms, raw_ms, TURN_BOUND, PAIRS * calls)]
 
-            async def raw_turn() -> None:
-                await theirs.query("Hi")
-                async for _message in theirs.receive_response():
-                    pass
 
-            taken = []
-            for number in range(calls + 1):
-                pair = [await timed(lambda: session.send("Hi")), await timed(raw_turn)]
-                if number:
-                    taken.append(pair)
-    folder.remove()
-    ours_ms, raw_ms = (statistics.median(column) for column in zip(*taken, strict=True))
-    return [Figure("a later turn of a session", ours_ms, raw_ms, TURN_BOUND, calls)]
+async def raw_turn(sdk: ClaudeSDKClient) -> None:
+    """A turn of the SDK's client."""
+    await sdk.query("Hi")
+    async for _message in sdk.receive_response():
+        pass
 
 
 async def measure(calls: int, show: Callable[[Figure], object]) -> list[Figure]:
@@ -232,7 +246,7 @@ async def measure(calls: int, show: Callable[[Figure], object]) -> list[Figure]:
             by_turns(agent, raw, calls, pause=0.0),
             by_turns(agent, raw, calls, pause=1.0),
             in_a_row(agent, raw, calls),
-            later_turns(agent, raw, 5 * calls),
+            later_turns(agent, raw, calls),
         ):
             for figure in await series:
                 figures.append(figure)
