@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 from holodeck_backend_claude.concurrency import blocked_threads, loop_watch
 from holodeck_backend_claude.contract import ExecutionResult, ImageContent, ToolCall, ToolResult
-from holodeck_backend_claude.testing import call_tool, forever, reply, say
+from holodeck_backend_claude.testing import ModelRequest, Reply, call_tool, forever, reply, say
 from tests.faults.lab import FaultLab, blocking_tool, each, ended, found, tool
 from tests.faults.registry import fault
 from tests.support.probes import Probe
@@ -397,10 +397,16 @@ async def test_tool_fails_the_run(lab: FaultLab) -> dict[str, str]:
     backend = await lab.backend(await lab.api(), tool(behave), tool=said)
     session = await backend.create_session()
 
+    def answer(request: ModelRequest) -> Reply:
+        if request.messages[-1].tool_results:
+            return say("Done.")
+        way = request.last_user_text.strip()
+        return call_tool("kb", {"quarry": "x"} if "wrong" in way else {"query": way})
+
+    lab.model_says([forever(answer)])
+
     async def try_one(value: str) -> str:
-        arguments = {"quarry": "x"} if "wrong" in value else {"query": value}
-        lab.model_says([call_tool("kb", arguments), say("Done.")])
-        return ended(await session.run_turn("go"))
+        return ended(await session.run_turn(value))
 
     ways = ("raises", "is out of time", "returns an error", "is called with wrong arguments")
     return await each(ways, try_one)
