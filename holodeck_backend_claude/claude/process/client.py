@@ -26,6 +26,7 @@ from holodeck_backend_claude.claude.process.environment import child_environment
 from holodeck_backend_claude.claude.process.family import ADOPTS
 from holodeck_backend_claude.claude.process.native_status import check_native_servers
 from holodeck_backend_claude.claude.process.private_folder import PrivateFolder
+from holodeck_backend_claude.claude.process.start_slots import start_slot
 from holodeck_backend_claude.claude.process.starting import Start
 from holodeck_backend_claude.concurrency import in_thread
 from holodeck_backend_claude.contract import BackendSessionError
@@ -85,7 +86,8 @@ class Client:
         self._sdk = ClaudeSDKClient(options)
         start = Start(folder, seconds=START_SECONDS)
         try:
-            await start.connect(self._sdk)
+            async with start_slot():
+                await start.connect(self._sdk)
         except Exception as cause:
             what = start.problem or mask_secrets(str(cause))
             raise BackendSessionError(
