@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.causes import all_causes
 from tests.faults.table import Report, write
 
 
 def main(arguments: list[str]) -> int:
     """Run with these arguments of pytest; returns the exit code."""
     if arguments == ["--page"]:
+        from tests.faults.causes import all_causes
+
         write(all_causes())
         return 0
     report = Report(sys.stdout)

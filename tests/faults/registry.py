@@ -5,14 +5,15 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
 
-from tests.faults.lab import FaultLab, Place, fault_lab
+if TYPE_CHECKING:
+    from tests.faults.lab import FaultLab, Place
 
 Got: TypeAlias = str | dict[str, str]
-Provoke: TypeAlias = Callable[[FaultLab], Awaitable[Got]]
+Provoke: TypeAlias = "Callable[[FaultLab], Awaitable[Got]]"
 
 PROPERTY = "fault"
 NOTHING = "nothing"
@@ -77,6 +78,8 @@ def fault(
         CAUSES.append(cause)
 
         async def test(place: Place, record_property: Callable[[str, object], None]) -> None:
+            from tests.faults.lab import fault_lab  # not before pytest has its plugins
+
             record = {**asdict(cause), "got": "it did not end", "left": "not checked"}
             record_property(PROPERTY, record)
             try:
