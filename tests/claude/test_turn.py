@@ -91,7 +91,7 @@ def test_no_verdict_is_never_a_success() -> None:
             "provider error: error_of_the_future",
         ),
         ({"subtype": "error_of_the_future"}, "provider error: error_of_the_future"),
-        ({"is_error": True}, "provider error: success"),
+        ({"is_error": True}, "provider error: unknown"),
         ({"is_error": True, "api_error_status": 503}, "provider error: 503"),
         ({"stop_reason": "refusal"}, "refused"),
     ],
