@@ -40,7 +40,7 @@ KNOWN_NAMES: Mapping[str, frozenset[tuple[NameKind, str]]] = {
             ("provider", "ollama"),
         }
     ),
-    "tools": frozenset({("tool", "vectorstore")}),
+    "tools": frozenset({("tool", "mcp"), ("tool", "vectorstore")}),
 }
 """What our own plugins provide, for the words of a refusal when one is left out unread."""
 

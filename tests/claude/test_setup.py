@@ -57,7 +57,7 @@ async def test_settings_without_effect_are_named_once_when_set(
 
 async def test_a_tool_name_in_allowed_tools_that_does_not_exist_is_an_error() -> None:
     settings = {"claude": ClaudeSettings(allowed_tools=("nothing",))}
-    with pytest.raises(BackendInitError, match=r"'nothing'.*its tools are: none"):
+    with pytest.raises(BackendInitError, match=r"'nothing'.*own tools are: none"):
         await ClaudeBackend(agent(settings=settings), Registry()).initialize()
 
 

@@ -111,8 +111,6 @@ class TestKeys:
             "evaluations: {metrics: []}",
             "test_cases: []",
             "test_cases_file: x",
-            "response_format: {}",
-            "observability: {enabled: true}",
             "tool_filtering: {}",
             "execution: {cache_dir: x}",
             "tools: [{type: vectorstore, name: a, description: b, source: ., database: c}]",

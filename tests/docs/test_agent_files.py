@@ -23,5 +23,6 @@ SHOWN = [
 @pytest.mark.parametrize("text", SHOWN)
 def test_it_is_valid(text: str, tmp_path: Path) -> None:
     shutil.copytree(DOCS / "examples" / "handbook" / "documents", tmp_path / "documents")
+    (tmp_path / "notes").mkdir()
     (tmp_path / "agent.yaml").write_text(text, encoding="utf-8")
     assert read_agent(tmp_path, load_plugins().registry, environ={}).notices == ()

@@ -67,6 +67,10 @@ async def _wait_for_threads(before: set[threading.Thread]) -> None:
 _LONG_LIVED = ("asyncio_", "AnyIO worker", "holder of tasks let go")
 
 
+# their database, and what Python keeps once they have started a process with multiprocessing
+_OF_THE_TESTS = ("/bin/postgres -D ", "multiprocessing.resource_tracker")
+
+
 def children() -> list[str]:
     """The command lines of this process's children that still run, but for the tests' servers."""
     found = []
@@ -77,7 +81,7 @@ def children() -> list[str]:
                 found.append((stat.parent / "cmdline").read_text().replace("\0", " "))
         except (OSError, IndexError):
             continue
-    return [command for command in found if "/bin/postgres -D " not in command]
+    return [command for command in found if not any(each in command for each in _OF_THE_TESTS)]
 
 
 def started_in(folder: Path) -> list[str]:
