@@ -47,7 +47,7 @@ from holodeck_backend_claude.testing import ScriptedMessagesAPI, forever, say
 COLD_BOUND = 1.05
 WARM_BOUND = 0.5
 TURN_BOUND = 1.05
-PAIRS = 5
+PAIRS = 8
 PROMPT = "Be brief."
 
 Call = Callable[[], Awaitable[object]]
