@@ -221,7 +221,7 @@ class InputFile:
     data: bytes = field(repr=False)
 
 
-FileInput: TypeAlias = "str | PathLike[str] | InputFile"
+FileInput: TypeAlias = str | PathLike[str] | InputFile
 """The path of a file, or a file that was read before."""
 
 
