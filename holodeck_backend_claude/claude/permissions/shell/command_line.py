@@ -84,7 +84,7 @@ def _judged_call(call: Call, excluded: Sequence[str], *, depth: int) -> Iterator
         elif match == "perhaps":
             yield Doubt(f"it may be {entry!r}")
     name = name_of(first)
-    why = why_doubtful(name, arguments)
+    why = why_doubtful(name, arguments, has_more=call.has_more)
     if why is not None:
         yield Doubt(why)
     yield from _judged(_within(name, call, arguments), excluded, depth=depth + 1)
@@ -120,7 +120,7 @@ def _by_xargs(call: Call) -> Iterator[Finding]:
         if found is not None:
             yield found
         return  # without a command it is 'echo'
-    mark = options.get("-I") or options.get("-J") or options.get("--replace")
+    mark = options.get("-I") or options.get("-J")
     words = tuple(
         Unknown(word) if mark and isinstance(word, str) and mark in word else word
         for word in found.words
@@ -167,6 +167,8 @@ def _by_shell(name: str, call: Call, arguments: Sequence[Word]) -> Iterator[Find
 
 
 def _by_text(name: str, arguments: Sequence[Word]) -> Iterator[Finding]:
+    if arguments[:1] == ["--"]:
+        arguments = arguments[1:]
     known = [word for word in arguments if isinstance(word, str)]
     if len(known) < len(arguments):
         yield Doubt(f"{name} is given text that nobody knows yet")

@@ -101,20 +101,28 @@ _SPECIAL_VARIABLES = frozenset(
         "PAGER",
         "EDITOR",
         "VISUAL",
-        "GIT_PAGER",
-        "GIT_EDITOR",
-        "GIT_SSH",
-        "GIT_SSH_COMMAND",
-        "GIT_EXTERNAL_DIFF",
         "LD_PRELOAD",
         "LD_LIBRARY_PATH",
         "DYLD_INSERT_LIBRARIES",
         "POSIXLY_CORRECT",
         "FCEDIT",
         "MAKEFLAGS",
+        "LD_AUDIT",
+        "PERL5OPT",
+        "PERL5DB",
+        "PYTHONSTARTUP",
+        "RUBYOPT",
+        "NODE_OPTIONS",
+        "MANPAGER",
+        "BROWSER",
+        "TAR_OPTIONS",
+        "LESSOPEN",
+        "LESSCLOSE",
+        "SSH_ASKPASS",
     ]
 )
 
+_PLAIN_GIT_VARIABLE = re.compile(r"GIT_(?:AUTHOR|COMMITTER)_\w+|GIT_TERMINAL_PROMPT")
 _PLAIN_EXPANSION = re.compile(
     r"\$\{#?[A-Za-z_]\w*(?:\[(?:\d+|[@*])\])?"
     r"(?:(?::?[-=?+]|##?|%%?|//?|\^\^?|,,?).*|:\d+(?::\d+)?)?\}"
@@ -124,6 +132,8 @@ _PLAIN_EXPANSION = re.compile(
 _SIMPLE_EXPANSION = re.compile(r"\$(?:\w+|[@*#?$!-])")
 _NUMBERS_ONLY = re.compile(r"[\s\d+*/%()<>=!&|^~?:-]*")
 _ARITHMETIC_TEST = re.compile(r"-(?:eq|ne|lt|le|gt|ge|v|R)")
+_COUNT = re.compile(r"\$[?#$!]|\$\{(?:[?#$!]|#\w+)\}")
+_PLAIN_ELEMENT = re.compile(r"(?!\[)|\[\d+\]\+?=")
 _PLAIN_INDEX = re.compile(r"\d+|[@*]")
 _PLAIN_OPTIONS = re.compile(r"[-+][xrgaAp]+")
 
@@ -134,7 +144,9 @@ _PLAIN_TARGET = re.compile(r"(?:[<>]&|&>>?)\s*(?:\d+-?|-|[\w./-]+)$")
 
 def is_special(variable: str) -> bool:
     """Whether setting this variable may change what is run."""
-    return variable in _SPECIAL_VARIABLES or variable.startswith(("BASH_FUNC_", "GIT_CONFIG"))
+    if variable.startswith("GIT_"):
+        return not _PLAIN_GIT_VARIABLE.fullmatch(variable)
+    return variable in _SPECIAL_VARIABLES or variable.startswith("BASH_FUNC_")
 
 
 def doubts_about(node: Node) -> Iterator[Doubt]:
@@ -195,6 +207,8 @@ def _in_test(node: Node, source: str) -> Iterator[Doubt]:
     """``[[ a -eq b ]]`` computes both sides, ``-v`` the index of a name."""
     if not source.startswith("["):
         yield Doubt(f"{shown(source)} is not understood")
+    if not source.startswith("[["):
+        yield from _unquoted_in(node)
     for expression in _below(node):
         if expression.type != "test_operator":
             continue
@@ -206,10 +220,36 @@ def _in_test(node: Node, source: str) -> Iterator[Doubt]:
                 yield _arithmetic(source)
 
 
+def _unquoted_in(node: Node) -> Iterator[Doubt]:
+    """What becomes several words of ``[ … ]``, ``-v`` among them."""
+    for child in node.named_children:
+        source = source_of(child)
+        if child.type in ("simple_expansion", "expansion", "command_substitution"):
+            if not _COUNT.fullmatch(source):
+                yield Doubt(f"{shown(source)} in [ ] is not in quotes")
+        elif child.type != "string":
+            yield from _unquoted_in(child)
+
+
+def _in_array(node: Node, _source: str) -> Iterator[Doubt]:
+    """``([x]=1)`` computes its index."""
+    for source in map(source_of, node.named_children):
+        if not _PLAIN_ELEMENT.match(source):
+            yield _arithmetic(source)
+
+
+def _in_loop(node: Node, _source: str) -> Iterator[Doubt]:
+    variable = node.child_by_field_name("variable")
+    if variable is not None and is_special(source_of(variable)):
+        yield Doubt(f"{source_of(variable)} changes what is run")
+
+
 def _in_declaration(node: Node, _source: str) -> Iterator[Doubt]:
     """``declare -i`` computes what is assigned, ``-n`` gives a name to anything."""
     for child in node.named_children:
         source = source_of(child)
+        if is_special(source):
+            yield Doubt(f"{source} changes what is run")
         if child.type in ("variable_name", "variable_assignment"):
             continue
         if child.type == "word" and _PLAIN_OPTIONS.fullmatch(source):
@@ -235,6 +275,8 @@ _CHECKS: dict[str, Callable[[Node, str], Iterator[Doubt]]] = {
     "variable_assignment": _in_assignment,
     "file_redirect": _in_redirect,
     "test_command": _in_test,
+    "array": _in_array,
+    "for_statement": _in_loop,
     "declaration_command": _in_declaration,
     "unset_command": _in_declaration,
 }

@@ -5,7 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from holodeck_backend_claude.claude.permissions.shell.findings import Unknown, Word
+from holodeck_backend_claude.claude.permissions.shell.doubtful import is_special
+from holodeck_backend_claude.claude.permissions.shell.findings import Word
+from holodeck_backend_claude.claude.permissions.shell.interpreters import (
+    is_interpreter,
+    program_text,
+)
+from holodeck_backend_claude.claude.permissions.shell.options import (
+    has_running_options,
+    may_be_option,
+    running_option,
+)
+from holodeck_backend_claude.claude.permissions.shell.starters import is_starter
 
 SHELLS = frozenset(
     ["sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "csh", "tcsh", "rbash", "yash"]
@@ -141,16 +152,6 @@ RESERVED = frozenset(
     ]
 )
 
-_INLINE = {
-    re.compile(r"python[\d.]*|pypy[\d.]*"): re.compile(r"-[A-Za-z]*[cm].*|-"),
-    re.compile(r"perl[\d.]*"): re.compile(r"-[A-Za-z\d]*[eEM].*|-"),
-    re.compile(r"ruby[\d.]*"): re.compile(r"-[A-Za-z\d]*[er].*|-"),
-    re.compile(r"node|nodejs|bun|deno"): re.compile(
-        r"-[a-z]*[epri].*|--eval.*|--print.*|--require.*|--import.*|eval|repl|-|x"
-    ),
-    re.compile(r"php[\d.]*"): re.compile(r"-[A-Za-z]*[rBRFE].*|--run.*|-"),
-    re.compile(r"Rscript|R|julia"): re.compile(r"-[eE].*|--eval.*|-"),
-}
 _AWK = re.compile(r"[gmn]?awk|original-awk|goawk")
 _AWK_RUNS = re.compile(r"system|\||getline|@|-[fiEle]|--")
 # The scripts of sed that are understood: addresses, then p, d, q, = or a substitution.
@@ -164,37 +165,11 @@ _SED_OTHER = "|".join(
 _SED_COMMAND = rf"\s*(?:{_SED_ADDRESS}(?:,{_SED_ADDRESS})?)?\s*!?\s*(?:[pdq=]|{_SED_OTHER})\s*"
 _SED_SCRIPT = re.compile(rf"{_SED_COMMAND}(?:[;\n]{_SED_COMMAND})*;?\s*")
 _SED_OPTION = re.compile(r"-[nErsuz]+|-i(?:\.\w+)?|--in-place|--quiet|--silent|--regexp-extended")
-_RUNNING_OPTIONS = {
-    "tar": re.compile(r"--checkpoint-action.*|--to-command.*|-[a-zA-Z]*[IF].*|--use-compress.*"
-                      r"|--info-script.*|--new-volume.*|--rsh.*|--rmt.*"),
-    "git": re.compile(r"-c.*|-[a-zA-Z]*x.*|--exec.*|--config-env.*|bisect|submodule|filter-branch"
-                      r"|difftool|mergetool|config|--upload-pack.*|--receive-pack.*|-u.*"
-                      r"|-[a-zA-Z]*O.*|--open-files.*"),
-    "sort": re.compile(r"--compress-program.*"),
-    "man": re.compile(r"-[a-zA-Z]*[PH].*|--pager.*|--html.*"),
-    "split": re.compile(r"--filter.*"),
-    "less": re.compile(r".*"),
-    "mapfile": re.compile(r"-[a-zA-Z]*C.*"),
-    "readarray": re.compile(r"-[a-zA-Z]*C.*"),
-    "hash": re.compile(r"-[a-zA-Z]*p.*"),
-    "jobs": re.compile(r"-[a-zA-Z]*x.*"),
-    "psql": re.compile(r".*"),
-    "sqlite3": re.compile(r".*\.(?:shell|system).*", re.DOTALL),
-    "mysql": re.compile(r".*"),
-    "rg": re.compile(r"--pre.*|--hostname-bin.*"),
-    "npx": re.compile(r"-c.*|--call.*"),
-    "npm": re.compile(r"exec|x"),
-    "wget": re.compile(r"--use-askpass.*"),
-    "dpkg": re.compile(r"--pre-invoke.*|--post-invoke.*"),
-    "apt": re.compile(r"-o.*"),
-    "apt-get": re.compile(r"-o.*"),
-    "pip": re.compile(r"--editor.*"),
-}  # fmt: skip
-
 # Builtins whose arguments are names: anything else in them, bash may compute.
 _NAMES = frozenset(
-    ["read", "unset", "getopts", "local", "export", "readonly", "declare", "typeset", "wait"]
-)
+    ["read", "unset", "getopts", "local", "export", "readonly", "declare", "typeset", "wait",
+     "mapfile", "readarray"]
+)  # fmt: skip
 _PLAIN_NAME = re.compile(r"[\w:-]*|[A-Za-z_]\w*=[^$`\[\]]*")
 _PLAIN_SET = re.compile(
     r"[-+][euxofCvnbmhtEaT]+|--?|pipefail|errexit|nounset|xtrace|noclobber|noglob"
@@ -202,48 +177,62 @@ _PLAIN_SET = re.compile(
 
 
 def why_doubtful(  # noqa: PLR0911  one for each reason
-    name: str, arguments: Sequence[Word]
+    name: str, arguments: Sequence[Word], *, has_more: bool = False
 ) -> str | None:
     """Why it cannot be told what this command runs, or None.
 
     Args:
         name: The command, without folders.
         arguments: Its arguments.
+        has_more: Whether it gets more of them, which nobody knows yet.
     """
-    if name in ALWAYS_DOUBTFUL:
+    if has_more and _reads_options(name):
+        return f"{name} is given words that nobody knows yet"
+    if name in ALWAYS_DOUBTFUL or is_starter(name):
         return f"what {name} runs cannot be told"
     if name in RESERVED:
         return f"{name!r} is not understood here"
     if name in _NAMES and not _all_match(_PLAIN_NAME, arguments):
         return f"{name} is given more than names"
+    if name in _NAMES and any(isinstance(word, str) and is_special(word) for word in arguments):
+        return f"{name} may change what is run"
     if name == "set" and not _all_match(_PLAIN_SET, arguments):
         return "set may change how the line is read"
-    if name == "printf" and arguments[:1] == ["-v"]:
+    if name == "printf" and _may_begin_with(arguments, "-v"):
         return "printf -v may compute what it is given"
     if name in ("test", "[") and not _all_match(re.compile(r"(?!-[vR]$)[^`$\[]*"), arguments):
         return f"{name} may compute what it is given"
     return _inline(name, arguments)
 
 
-def _inline(  # noqa: PLR0911  one for each kind of program
-    name: str, arguments: Sequence[Word]
-) -> str | None:
-    for program, code in _INLINE.items():
-        if program.fullmatch(name):
-            if not arguments or _first_matching(code, arguments):
-                return f"{name} is given program text"
-            if isinstance(arguments[0], Unknown):
-                return f"{name} is given {arguments[0].source}"
+def _inline(name: str, arguments: Sequence[Word]) -> str | None:
+    if (text := program_text(name, arguments)) is not None:
+        return text
     if _AWK.fullmatch(name) and not _all_match(re.compile(r"[^$]*|.*", re.DOTALL), arguments):
         return f"{name} is given program text that nobody knows yet"
     if _AWK.fullmatch(name) and _first_matching(_AWK_RUNS, arguments, part=True):
         return f"{name} is given program text that may run a command"
     if name in ("sed", "gsed") and not _is_plain_sed(arguments):
         return f"{name} is given program text that may run a command"
-    options = _RUNNING_OPTIONS.get(name)
-    if options is not None and (found := _first_matching(options, arguments)):
+    if (found := running_option(name, arguments)) is not None:
         return f"{name} {found} may run a command"
     return None
+
+
+def _reads_options(name: str) -> bool:
+    return (
+        is_interpreter(name)
+        or has_running_options(name)
+        or name in ("sed", "gsed", "printf", *_NAMES)
+        or bool(_AWK.fullmatch(name))
+    )
+
+
+def _may_begin_with(words: Sequence[Word], option: str) -> bool:
+    if not words:
+        return False
+    first = words[0]
+    return first.startswith(option) if isinstance(first, str) else may_be_option(first)
 
 
 def _is_plain_sed(arguments: Sequence[Word]) -> bool:

@@ -88,8 +88,7 @@ WRAPPERS: dict[str, Wrapper] = {
 
 XARGS = _wrapper(
     "-0 -r -t -p -x -o --null --no-run-if-empty --verbose --interactive --exit --open-tty",
-    "-I -n -P -L -s -a -d -E -J -R -S --replace --max-args --max-procs --max-lines --max-chars "
-    "--arg-file --delimiter --eof",
+    "-I -n -P -L -s -a -d -E -J -R -S --max-args --max-procs --max-chars --arg-file --delimiter",
 )
 
 
