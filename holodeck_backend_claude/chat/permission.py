@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -13,9 +14,11 @@ import click
 from holodeck_backend_claude.chat.interrupts import Interrupts
 from holodeck_backend_claude.chat.printable import on_one_line, printable
 from holodeck_backend_claude.contract import PermissionRequest
-from holodeck_backend_claude.redaction import mask_secrets
+from holodeck_backend_claude.redaction import mask_remembered_secrets
 
-_LONGEST = 2_000
+_LONGEST = 2_000  # characters of one argument
+# Signs that are not seen, or put what follows in another order than it is run.
+_UNSEEN = re.compile("[\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 _ANSWERS = {"y": "yes", "yes": "yes", "n": "no", "no": "no", "a": "always", "always": "always"}
 
 
@@ -66,17 +69,22 @@ class PermissionPrompt:
 
 
 def _shown(arguments: Mapping[str, Any]) -> str:
-    """One line for each argument, and more for a text of several lines."""
-    lines = [f"  {on_one_line(key)}: {_value(value)}" for key, value in arguments.items()]
-    text = mask_secrets("\n".join(lines))
-    cut = "" if len(text) <= _LONGEST else f"\n  … ({len(text) - _LONGEST} more characters)"
-    return f"{text[:_LONGEST]}{cut}\n"
+    """One line for each argument, and more for a text of several lines.
+
+    Each is shortened for itself, in its middle: none hides another one, or its own end.
+    """
+    return "".join(f"  {on_one_line(key)}: {_value(value)}\n" for key, value in arguments.items())
 
 
 def _value(value: object) -> str:
     if not isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False, default=str)
-    return value.replace("\n", "\n    ")
+        value = json.dumps(value, ensure_ascii=False, default=str)
+    text = _UNSEEN.sub("�", mask_remembered_secrets(value))
+    if len(text) > _LONGEST:
+        half = _LONGEST // 2
+        left_out = f"\n… ({len(text) - 2 * half} more characters, NOT SHOWN) …\n"
+        text = text[:half] + left_out + text[-half:]
+    return text.replace("\n", "\n    ")
 
 
 def _forget_what_was_typed() -> None:

@@ -14,6 +14,7 @@ __all__ = [
     "WITHHELD",
     "is_secret_name",
     "mask_known_secrets",
+    "mask_remembered_secrets",
     "mask_secrets",
     "remember_secrets",
     "traceback_of",
@@ -43,6 +44,14 @@ def mask_known_secrets(text: str, *, also: Iterable[str] = ()) -> str:
         also: Values to mask that need not be remembered.
     """
     return _masked(text, FORMS, also)
+
+
+def mask_remembered_secrets(text: str) -> str:
+    """A text in which somebody looks for code, with nothing masked for its form alone.
+
+    Whoever wrote it could give code the form of a secret, so that it is not seen.
+    """
+    return _masked(text, ())
 
 
 def traceback_of(error: BaseException) -> str:

@@ -16,6 +16,7 @@ import pytest
 
 from holodeck_backend_claude.chat import Interrupts, LiveSession, PermissionPrompt
 from holodeck_backend_claude.contract import ExecutionResult, PermissionRequest, TurnEnd, TurnEvent
+from holodeck_backend_claude.redaction import remember_secrets
 from holodeck_backend_claude.sessions import StreamedSession
 
 BASH = PermissionRequest("Bash", {"command": "ls -l\nrm x"}, "it runs a command line")
@@ -71,12 +72,38 @@ def test_secrets_and_control_characters_are_not_shown(monkeypatch: pytest.Monkey
 
     asker = Asker(monkeypatch, "n\n")
     asker.notes = Terminal()
+    remember_secrets(["abcdef0123456789"])
     command = "curl -H 'Bearer abcdef0123456789' \x1b[2J" + "x" * 5_000
     asker(PermissionRequest("Bash", {"command": command}, "it runs a command line"))
     shown = asker.notes.getvalue()
     assert "abcdef0123456789" not in shown
     assert "\x1b[2J" not in shown
     assert "more characters" in shown
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"description": "x" * 9_000, "command": "rm -rf y"},
+        {"command": "ls #" + "x" * 9_000 + "\nrm -rf y"},
+        {"command": "export password=$(rm -rf y)"},
+        {"command": "git clone https://a:$(rm -rf y)@h"},
+        {"command": "-----BEGIN PRIVATE KEY-----\nrm -rf y\n-----END PRIVATE KEY-----"},
+    ],
+)
+def test_nothing_in_a_call_hides_what_it_runs(
+    monkeypatch: pytest.MonkeyPatch, arguments: dict[str, str]
+) -> None:
+    asker = Asker(monkeypatch, "n\n")
+    asker(PermissionRequest("Bash", arguments, "it runs a command line"))
+    assert "rm -rf y" in asker.notes.getvalue()
+
+
+@pytest.mark.parametrize("sign", ["\u202e", "\u2066", "\u200b", "\u00ad"])
+def test_signs_that_are_not_seen_are_shown(monkeypatch: pytest.MonkeyPatch, sign: str) -> None:
+    asker = Asker(monkeypatch, "n\n")
+    asker(PermissionRequest("Bash", {"command": f"l{sign}s"}, "it runs a command line"))
+    assert "  command: l\ufffds\n" in asker.notes.getvalue()
 
 
 def test_ctrl_c_means_no(monkeypatch: pytest.MonkeyPatch) -> None:
