@@ -57,11 +57,14 @@ class Consent:
     Args:
         ask: Asks somebody; None where nobody can be asked. It is called for one call at a time.
         side_effects: Whether calls may change anything outside of the conversation.
+
+    Attributes:
+        has_side_effects: The same.
     """
 
     def __init__(self, ask: AskPermission | None = None, *, side_effects: bool = True) -> None:
         self._ask = ask
-        self._side_effects = side_effects
+        self.has_side_effects = side_effects
         self._turn = asyncio.Lock()
 
     @property
@@ -87,7 +90,7 @@ class Consent:
             otherwise: What could be set so that nobody is asked, for the refusal.
             pausing: Stops the clock of the turn while somebody thinks.
         """
-        if has_side_effects and not self._side_effects:
+        if has_side_effects and not self.has_side_effects:
             return NO_SIDE_EFFECTS
         if not has_to_ask:
             return None

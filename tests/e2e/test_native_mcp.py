@@ -12,9 +12,11 @@ import pytest
 
 from holodeck_backend_claude import build_claude_mcp_configs
 from holodeck_backend_claude.claude._compat import limits_native_calls
+from holodeck_backend_claude.claude.backend import ClaudeBackend
 from holodeck_backend_claude.config import MCPTool
 from holodeck_backend_claude.contract import BackendInitError
 from holodeck_backend_claude.testing import call_tool, forever, say
+from tests.support.probes import registry_of
 
 from .lab import Lab
 
@@ -82,6 +84,20 @@ async def test_an_optional_one_is_a_warning(lab: Lab, caplog: pytest.LogCaptureF
     assert (await backend.invoke_once("Hi")).response == "ok"
     assert "MCP server failed: dead" in caplog.text
     assert "the agent runs without it" in caplog.text
+
+
+async def test_without_side_effects_none_of_its_tools_is_called(lab: Lab) -> None:
+    api = await lab.api([call_tool("mcp__raw__env", {}), forever(say("ok"))])
+    agent = lab.agent(api, tools=(raw(lab.folder),), settings={"native_mcp": True})
+    backend = ClaudeBackend(agent, registry_of().with_permissions(None, side_effects=False))
+    await backend.initialize()
+    try:
+        result = await backend.invoke_once("Hi")
+    finally:
+        await backend.teardown()
+    (denial,) = result.permission_denials
+    assert "side effects are off in this run" in denial["reason"]
+    assert result.tool_results[0]["is_error"]
 
 
 async def test_what_is_not_allowed_is_not_called(lab: Lab) -> None:

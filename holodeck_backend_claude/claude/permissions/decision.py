@@ -13,7 +13,7 @@ from holodeck_backend_claude.claude.permissions.paths import PathRefusedError, W
 from holodeck_backend_claude.claude.permissions.shell.command_line import check
 from holodeck_backend_claude.claude.response_format import STRUCTURED_OUTPUT_TOOL
 from holodeck_backend_claude.claude.subagents import AGENT_TOOL, as_configured
-from holodeck_backend_claude.consent import Consent, Pausing
+from holodeck_backend_claude.consent import NO_SIDE_EFFECTS, Consent, Pausing
 from holodeck_backend_claude.contract import PermissionRequest
 
 if TYPE_CHECKING:
@@ -27,6 +27,9 @@ _REASONS = {
     "other": "it is a built-in tool",
 }
 _LEAVES_SANDBOX = "dangerouslyDisableSandbox"
+_MAY_CHANGE = (
+    f"{NO_SIDE_EFFECTS}, and nobody here knows whether a tool of claude.native_mcp changes anything"
+)
 _OTHERWISE = (
     "set claude.permission_mode to acceptEdits, which lets the file tools run without asking, or "
     "to acceptAll, or use 'holodeck-claude chat', which asks"
@@ -81,14 +84,15 @@ class Permissions:
     @property
     def are_needed(self) -> bool:
         """Whether there is any call to decide on: the agent's harmless tools need nobody."""
-        return bool(self._built_ins) or any(map(_is_destructive, self._tools.values()))
+        may_change = self._built_ins or any(map(_is_destructive, self._tools.values()))
+        return bool(may_change) or not self._consent.has_side_effects
 
     def name(self, wire_name: str) -> str:
         """What results call a tool."""
         tool = self._tools.get(wire_name)
         return tool.name if tool else wire_name
 
-    async def decide(
+    async def decide(  # noqa: PLR0911  one for each kind of tool, and of refusal
         self,
         wire_name: str,
         arguments: Mapping[str, Any],
@@ -107,8 +111,10 @@ class Permissions:
         tool = self._tools.get(wire_name)
         if tool is not None:
             return await self._on_own_tool(tool, arguments, pausing)
-        if wire_name == STRUCTURED_OUTPUT_TOOL or self._is_elsewhere(wire_name):
-            return Decision()  # the first is how the model gives its answer, and does nothing else
+        if wire_name == STRUCTURED_OUTPUT_TOOL:
+            return Decision()  # it is how the model gives its answer, and does nothing else
+        if self._is_elsewhere(wire_name):
+            return Decision(None if self._consent.has_side_effects else _MAY_CHANGE)
         if wire_name not in self._built_ins:
             return Decision(f"{wire_name} is not granted by agent.yaml")
         try:
