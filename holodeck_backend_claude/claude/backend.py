@@ -29,7 +29,13 @@ from holodeck_backend_claude.claude.server import Run
 from holodeck_backend_claude.claude.servers import build_servers, full_names
 from holodeck_backend_claude.claude.session import ClaudeSession
 from holodeck_backend_claude.claude.subagents import subagent_definitions
-from holodeck_backend_claude.claude.telemetry import parent_variables, part_of, report_unmapped
+from holodeck_backend_claude.claude.telemetry import (
+    HEADERS,
+    parent_variables,
+    part_of,
+    report_unmapped,
+    telemetry_variables,
+)
 from holodeck_backend_claude.claude.transcripts.beginning import Beginning
 from holodeck_backend_claude.claude.transcripts.opening import begin
 from holodeck_backend_claude.claude.transcripts.stored import check_store
@@ -228,13 +234,14 @@ class ClaudeBackend:
 
     def _permissions(self, profile: Profile) -> Permissions:
         names = find_credentials(self._agent, self._agent.environment()).reserved
+        sent = telemetry_variables(self._agent)
         return Permissions(
             settings_of(self._agent),
             built_ins=tuple(profile.built_ins),
             tools=profile.tools,
             working_directory=profile.working_directory,
             consent=self._consent,
-            hidden=[name for name in names if is_secret_name(name)],
+            hidden=[*filter(is_secret_name, names), *({HEADERS} & {*sent})],
             is_elsewhere=profile.native.is_theirs,
         )
 

@@ -28,6 +28,10 @@ _PROTOCOLS = {"grpc": "grpc", "http": "http/protobuf"}
 _ON = "1"
 
 
+HEADERS = "OTEL_EXPORTER_OTLP_HEADERS"
+"""The variable with what the collector asks for, a credential as often as not."""
+
+
 def exports_telemetry(agent: Agent) -> bool:
     """Whether Claude Code sends telemetry of its own, so that its process must end in order.
 
@@ -131,7 +135,7 @@ def _collector(otlp: Any, lost: list[str]) -> dict[str, str]:
     }
     headers = _headers(otlp.headers, protocol, lost)
     if headers:
-        found["OTEL_EXPORTER_OTLP_HEADERS"] = headers
+        found[HEADERS] = headers
     if otlp.compression == "gzip":
         found["OTEL_EXPORTER_OTLP_COMPRESSION"] = "gzip"
     elif otlp.compression:

@@ -295,6 +295,18 @@ async def test_a_command_line_does_not_get_the_credential(lab: Lab) -> None:
     assert "ANTHROPIC_API_KEY" not in said(result)[0]
 
 
+async def test_a_command_line_does_not_get_the_headers_for_the_collector(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent = {"OTEL_EXPORTER_OTLP_HEADERS": f"authorization={SECRET}"}
+    for module in ("backend", "process.environment"):
+        name = f"holodeck_backend_claude.claude.{module}.telemetry_variables"
+        monkeypatch.setattr(name, lambda _agent: sent)
+    result = await outcome(lab, [("Bash", {"command": "env; echo end"})], **SHELL, **ALL)
+    assert "end" in said(result)[0]
+    assert SECRET not in said(result)[0]
+
+
 async def test_nothing_that_a_command_line_started_outlives_its_session(lab: Lab) -> None:
     result = await outcome(
         lab,
