@@ -255,7 +255,7 @@ class ClaudeBackend:
             conversation = Conversation(
                 profile,
                 tool_servers=build_servers(profile.tools, run=run),
-                allowed_tools=(*profile.tools, *profile.native.grants),
+                allowed_tools=(*gate.allowed_tools(), *profile.native.grants),
                 beginning=await begins.again(folder.configuration) if folder else begins,
                 hooks=gate.hooks(),
                 variables=parent_variables(self._agent),

@@ -14,6 +14,7 @@ import pytest
 
 from holodeck_backend_claude.claude.backend import ClaudeBackend
 from holodeck_backend_claude.claude.options import build_options
+from holodeck_backend_claude.claude.permissions.gate import Gate
 from holodeck_backend_claude.claude.turns.request import Request
 from holodeck_backend_claude.contract import (
     AskPermission,
@@ -425,6 +426,18 @@ async def test_a_question_that_fails_is_a_denial(lab: Lab, files: Path) -> None:
     result = await outcome(lab, [("Read", {"file_path": "notes.txt"})], ask=ask, **FILES)
     assert "no terminal" in reasons(result)[0][1]
     assert "needle" not in str(said(result))
+
+
+async def test_a_destructive_tool_does_not_run_where_the_decision_itself_breaks(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def broken(*_arguments: object) -> dict[str, object]:
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr(Gate, "_before_call", broken)
+    wipe, search = destructive(), Probe("kb_search")
+    await outcome(lab, [("mcp__holodeck_tools__wipe", {"query": "x"})], wipe, search, **ALL)
+    assert wipe.calls == []
 
 
 async def test_the_clock_of_the_turn_stands_still_while_somebody_is_asked(

@@ -87,6 +87,15 @@ class Permissions:
         may_change = self._built_ins or any(map(_is_destructive, self._tools.values()))
         return bool(may_change) or not self._consent.has_side_effects
 
+    @property
+    def undecided(self) -> tuple[str, ...]:
+        """The wire names of the agent's tools that need no decision.
+
+        Only these are allowed beforehand: SDK 0.2.82 lets an allowed tool run where a hook broke.
+        """
+        tools = self._tools.items()
+        return tuple(name for name, tool in tools if not _is_destructive(tool))
+
     def name(self, wire_name: str) -> str:
         """What results call a tool."""
         tool = self._tools.get(wire_name)

@@ -55,6 +55,10 @@ class Gate:
             return {}
         return {"PreToolUse": [blocking_hook(self._before_call, seconds=HOOK_SECONDS)]}
 
+    def allowed_tools(self) -> tuple[str, ...]:
+        """The wire names of the agent's tools that run without a decision."""
+        return self._permissions.undecided
+
     def cancel(self) -> None:
         """Deny what is being decided on: the turn has ended."""
         for task in tuple(self._deciding):
