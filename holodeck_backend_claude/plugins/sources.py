@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import Distribution, EntryPoint, PackageNotFoundError, distributions
@@ -95,11 +95,12 @@ def installed_sources() -> list[Source]:
     """The entry points of all installed distributions, in an order that never changes."""
     found: dict[str, list[Source]] = {}
     for distribution in distributions():
-        if not _has_our_group(distribution):
+        points = list(_entry_points(distribution))
+        if not points:
             continue
         name, version = _name_and_version(distribution)
         # Of two copies on the path the first is the one that imports find.
-        found.setdefault(normalised(name), list(_sources_of(distribution, name, version)))
+        found.setdefault(normalised(name), list(_sources_of(points, name, version)))
     sources = [source for group in found.values() for source in group]
     return sorted(
         sources,
@@ -107,12 +108,24 @@ def installed_sources() -> list[Source]:
     )
 
 
-def _has_our_group(distribution: Distribution) -> bool:
+def _entry_points(distribution: Distribution) -> Iterator[EntryPoint]:
+    """The entry points of our group, read by hand.
+
+    ``distribution.entry_points`` is another thing once somebody imports the package
+    importlib_metadata, which takes over for the standard library and refuses all entry points of
+    a distribution for one that is wrong.
+    """
     try:
         text = distribution.read_text("entry_points.txt") or ""
     except (OSError, ValueError):  # unreadable or not text: someone else's broken package
-        return False
-    return any(line.strip() == f"[{ENTRY_POINT_GROUP}]" for line in text.splitlines())
+        return
+    group = ""
+    for line in map(str.strip, text.splitlines()):
+        if line.startswith("[") and line.endswith("]"):
+            group = line[1:-1].strip()
+        elif group == ENTRY_POINT_GROUP and line and not line.startswith(("#", ";")):
+            name, _, value = line.partition("=")
+            yield EntryPoint(name.strip(), value.strip(), group)
 
 
 def _name_and_version(distribution: Distribution) -> tuple[str, str]:
@@ -129,13 +142,7 @@ def _name_and_version(distribution: Distribution) -> tuple[str, str]:
     )
 
 
-def _sources_of(distribution: Distribution, name: str, version: str) -> Iterator[Source]:
-    try:
-        points = list(distribution.entry_points.select(group=ENTRY_POINT_GROUP))
-    except Exception as error:  # noqa: BLE001  # damaged metadata of one must not hide the others
-        problem = PluginError(f"its entry_points.txt cannot be read: {error}")
-        yield Source(Origin(name, name, version), "", partial(_raise, problem))
-        return
+def _sources_of(points: Iterable[EntryPoint], name: str, version: str) -> Iterator[Source]:
     for point in dict.fromkeys(points):
         yield Source(
             Origin(point.name, name, version), point.value, partial(_load_entry_point, point)
@@ -150,7 +157,3 @@ def _load_entry_point(point: EntryPoint) -> object:
         )
     plugin: object = point.load()
     return plugin
-
-
-def _raise(problem: PluginError) -> object:
-    raise problem

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 from typing import TYPE_CHECKING
 
 import pytest
@@ -133,8 +134,19 @@ def test_damaged_metadata_of_a_plugin_is_reported_and_hides_no_other(site: Site,
 
     states = {info.name: info.state for info in loaded.infos}
     assert states["acme-good"] == "loaded"
-    assert states["acme-bad"] == "failed"
-    assert "entry_points.txt cannot be read" in why(loaded, "acme-bad")
+    assert states["just-a-name"] == "failed"
+    assert "not written as" in why(loaded, "just-a-name")
+
+
+def test_a_package_that_takes_over_for_the_standard_library_changes_nothing(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_distribution: object) -> None:
+        raise ValueError("one of them is wrong")  # as importlib_metadata does
+
+    monkeypatch.setattr(importlib.metadata.Distribution, "entry_points", property(refuse))
+    site.add("acme-good", TOOL.format(tag="good"))
+    assert [info.state for info in site.load().infos if info.name == "acme-good"] == ["loaded"]
 
 
 @pytest.mark.parametrize("points", ["[console_scripts]\nbroken\n", "\x00\xff", ""])
