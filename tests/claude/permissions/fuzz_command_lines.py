@@ -6,8 +6,11 @@ tests. The excluded command is a harmless one of the fuzzer's own.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+import os
 import random
+import signal
 import subprocess
 import sys
 import tempfile
@@ -222,12 +225,13 @@ def runs_it(text: str, folder: Path) -> bool:
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
-        try:
+        with contextlib.suppress(subprocess.TimeoutExpired):
             running.wait(3)
-        except subprocess.TimeoutExpired:
-            running.kill()
-            running.wait()
-    return mark.exists()
+        ran = mark.exists()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(running.pid, signal.SIGKILL)  # what it left in the background too
+        running.wait()
+    return ran
 
 
 def stub(folder: Path) -> None:

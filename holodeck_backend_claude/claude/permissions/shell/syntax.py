@@ -26,7 +26,8 @@ _LATER_LINE_BEGINS_WITH_BACKSLASH = re.compile(r"\n[ \t]*\\")
 
 # Parts of a command that are not words of it.
 _NOT_WORDS = frozenset({"variable_assignment", "file_redirect", "herestring_redirect"})
-_NOT_CUT = frozenset({"file_redirect", "herestring_redirect", "heredoc_redirect"})
+# A redirection may follow a word without a blank; no word may follow a redirection so.
+_MAY_TOUCH = frozenset({"file_redirect", "herestring_redirect", "heredoc_redirect"})
 _OF_WORDS = frozenset(
     {"command", "variable_assignments", "declaration_command", "unset_command", "for_statement",
      "array"}
@@ -88,8 +89,10 @@ def _walk(node: Node, source: bytes) -> Iterator[Finding]:
 
 def _have_no_blank_between(node: Node) -> bool:
     """Whether the grammar cut in two what is one word for bash."""
-    words = [child for child in node.named_children if child.type not in _NOT_CUT]
-    return any(a.end_byte == b.start_byte for a, b in itertools.pairwise(words))
+    return any(
+        before.end_byte == after.start_byte and after.type not in _MAY_TOUCH
+        for before, after in itertools.pairwise(node.named_children)
+    )
 
 
 def _redirected(node: Node) -> Iterator[Finding]:
