@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from holodeck_backend_claude.contract import HoloDeckError
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from holodeck_backend_claude.contract import (
+    BackendInitError,
+    BackendSessionError,
+    ConfigError,
+    HoloDeckError,
+)
 from holodeck_backend_claude.redaction import mask_known_secrets, mask_secrets
 
 
@@ -23,6 +31,19 @@ def cause_text(error: BaseException) -> str:
     if isinstance(error, HoloDeckError) and _message(error):
         return _masked(_message(error), error)
     return error_text(error)
+
+
+@contextmanager
+def keeps_from_starting() -> Iterator[None]:
+    """What is wrong in here keeps a backend from starting, and is called so.
+
+    Raises:
+        BackendInitError: With the text of the error it was.
+    """
+    try:
+        yield
+    except (ConfigError, BackendSessionError) as cause:
+        raise BackendInitError(str(cause)) from cause
 
 
 def _masked(text: str, error: BaseException) -> str:

@@ -8,34 +8,17 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from holodeck_backend_claude import outcomes
-from holodeck_backend_claude.claude.model_settings import check_model_settings
-from holodeck_backend_claude.claude.native_mcp import native_servers, opened_here
-from holodeck_backend_claude.claude.options import Conversation, Profile, settings_of
-from holodeck_backend_claude.claude.permissions.builtins import granted
-from holodeck_backend_claude.claude.permissions.decision import Permissions
+from holodeck_backend_claude.claude.connecting import connector, permissions_of
+from holodeck_backend_claude.claude.native_mcp import opened_here
 from holodeck_backend_claude.claude.permissions.gate import Gate
-from holodeck_backend_claude.claude.permissions.offered import (
-    check_sandbox,
-    offered_tools,
-    working_directory,
-)
 from holodeck_backend_claude.claude.plugin import NAME
 from holodeck_backend_claude.claude.pool import WarmSessions
-from holodeck_backend_claude.claude.process.client import Client, find_program
-from holodeck_backend_claude.claude.process.credentials import find_credentials
-from holodeck_backend_claude.claude.process.environment import check_environment
-from holodeck_backend_claude.claude.process.renewed import Tools
-from holodeck_backend_claude.claude.server import Run
-from holodeck_backend_claude.claude.servers import build_servers, full_names
+from holodeck_backend_claude.claude.process.client import find_program
+from holodeck_backend_claude.claude.profile import Profile, checked_profile, with_tools
+from holodeck_backend_claude.claude.server_names import full_names
 from holodeck_backend_claude.claude.session import ClaudeSession
-from holodeck_backend_claude.claude.subagents import subagent_definitions
-from holodeck_backend_claude.claude.telemetry import (
-    HEADERS,
-    parent_variables,
-    part_of,
-    report_unmapped,
-    telemetry_variables,
-)
+from holodeck_backend_claude.claude.settings import settings_of
+from holodeck_backend_claude.claude.telemetry import part_of, report_unmapped
 from holodeck_backend_claude.claude.transcripts.beginning import Beginning
 from holodeck_backend_claude.claude.transcripts.opening import begin
 from holodeck_backend_claude.claude.transcripts.stored import check_store
@@ -43,23 +26,20 @@ from holodeck_backend_claude.concurrency import in_thread
 from holodeck_backend_claude.consent import Consent
 from holodeck_backend_claude.contract import (
     BackendError,
-    BackendInitError,
     BackendSessionError,
-    ConfigError,
     ExecutionResult,
     FileInput,
     InputFile,
     TurnEnd,
 )
 from holodeck_backend_claude.earlier_turns import with_context
+from holodeck_backend_claude.failures import keeps_from_starting
 from holodeck_backend_claude.input_files import read_files
-from holodeck_backend_claude.redaction import is_secret_name
 from holodeck_backend_claude.tools.open_tools import ASK_PROMPT, OpenTools
 from holodeck_backend_claude.tracing import NO_TRACING, TurnTrace, start_tracing
 
 if TYPE_CHECKING:
     from holodeck_backend_claude.config import Agent
-    from holodeck_backend_claude.contract import JsonSchema
     from holodeck_backend_claude.registry import Registry
 
 log = logging.getLogger(__name__)
@@ -166,39 +146,23 @@ class ClaudeBackend:
     # -------------------------------------------------------------------------------- within
 
     async def _start(self) -> None:
-        settings = settings_of(self._agent)
-        check_environment(self._agent, self._agent.environment())
-        check_model_settings(self._agent, settings)
-        check_sandbox(settings)
-        schema = _schema_of(self._agent)
-        native = native_servers(self._agent, settings)
-        try:
+        profile = checked_profile(self._agent)
+        with keeps_from_starting():
             find_program()
             await check_store(self._agent)
-        except BackendSessionError as cause:
-            raise BackendInitError(str(cause)) from cause
         self._tracing = start_tracing(self._agent, provider=_provider(self._agent))
         report_unmapped(self._agent)
         try:
             await self._open_tools.open()
-            tools = offered_tools(
-                settings, self._open_tools.by_wire_name, is_elsewhere=native.is_theirs
+            self._profile = with_tools(
+                profile,
+                self._agent,
+                self._open_tools.by_wire_name,
+                system_prompt=self._open_tools.system_prompt,
             )
-            built_ins = granted(settings)
-            build_servers(tools)
-            self._profile = Profile(
-                self._open_tools.system_prompt,
-                tools=tools,
-                subagents=subagent_definitions(
-                    self._agent, settings.agents, tools=tools, built_ins=built_ins
-                ),
-                response_schema=schema,
-                built_ins=built_ins,
-                working_directory=working_directory(settings, self._agent.base_dir),
-                native=native,
-            )
-            _report_denied(self._permissions(self._profile).denied_unasked)
-            if native.configs:
+            permissions = permissions_of(self._agent, self._profile, self._consent)
+            _report_denied(permissions.denied_unasked)
+            if profile.native.configs:
                 await self._check_start()
         except BaseException:
             await self._open_tools.close()
@@ -213,11 +177,10 @@ class ClaudeBackend:
         try:
             session = self._session(self._profile)
             try:
-                await session.open()
+                with keeps_from_starting():
+                    await session.open()
             finally:
                 await session.close()
-        except BackendSessionError as cause:
-            raise BackendInitError(str(cause)) from cause
         finally:
             self._state = before
 
@@ -232,38 +195,12 @@ class ClaudeBackend:
             tools=[tool.name for tool in profile.tools.values()],
         )
 
-    def _permissions(self, profile: Profile) -> Permissions:
-        names = find_credentials(self._agent, self._agent.environment()).reserved
-        sent = telemetry_variables(self._agent)
-        return Permissions(
-            settings_of(self._agent),
-            built_ins=tuple(profile.built_ins),
-            tools=profile.tools,
-            working_directory=profile.working_directory,
-            consent=self._consent,
-            hidden=[*filter(is_secret_name, names), *({HEADERS} & {*sent})],
-            is_elsewhere=profile.native.is_theirs,
-        )
-
     def _session(self, profile: Profile, *, beginning: Beginning | None = None) -> ClaudeSession:
         self._require_running()
         begins = beginning or Beginning()
-        gate = Gate(self._permissions(profile))
-
-        async def connect(run: Run, before: Client | None) -> tuple[Client, Tools]:
-            folder = before.folder if before else None
-            conversation = Conversation(
-                profile,
-                tool_servers=build_servers(profile.tools, run=run),
-                allowed_tools=(*gate.allowed_tools(), *profile.native.grants),
-                beginning=await begins.again(folder.configuration) if folder else begins,
-                hooks=gate.hooks(),
-                variables=parent_variables(self._agent),
-            )
-            return Client(self._agent, conversation, folder=folder), profile.tools
-
+        gate = Gate(permissions_of(self._agent, profile, self._consent))
         session = ClaudeSession(
-            connect,
+            connector(self._agent, profile, begins, gate),
             beginning=begins,
             turn_seconds=self._agent.execution.llm_timeout,
             gate=gate,
@@ -311,10 +248,3 @@ def _report_denied(built_ins: Sequence[str]) -> None:
             "chat', which asks",
             ", ".join(built_ins),
         )
-
-
-def _schema_of(agent: Agent) -> JsonSchema | None:
-    try:
-        return agent.response_schema()
-    except ConfigError as cause:
-        raise BackendInitError(str(cause)) from cause

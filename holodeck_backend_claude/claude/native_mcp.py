@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holodeck_backend_claude.claude._compat import limits_native_calls
-from holodeck_backend_claude.claude.servers import check_server_names, server_name
+from holodeck_backend_claude.claude.server_names import check_server_names, server_name
 from holodeck_backend_claude.contract import BackendInitError
 
 if TYPE_CHECKING:

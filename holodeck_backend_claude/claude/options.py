@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 
 from holodeck_backend_claude.claude._compat import literal_prompt_options
 from holodeck_backend_claude.claude.model_settings import model_options
-from holodeck_backend_claude.claude.native_mcp import NativeServers, native_options
+from holodeck_backend_claude.claude.native_mcp import native_options
 from holodeck_backend_claude.claude.permissions.offered import permission_options
-from holodeck_backend_claude.claude.plugin import SETTINGS_KEY
+from holodeck_backend_claude.claude.profile import Profile
 from holodeck_backend_claude.claude.response_format import output_options
-from holodeck_backend_claude.claude.settings import ClaudeSettings
+from holodeck_backend_claude.claude.settings import settings_of
 from holodeck_backend_claude.claude.subagents import subagent_options
 from holodeck_backend_claude.claude.transcripts.beginning import Beginning
 
 if TYPE_CHECKING:
-    from claude_agent_sdk import AgentDefinition, ClaudeAgentOptions, HookMatcher
+    from claude_agent_sdk import ClaudeAgentOptions, HookMatcher
     from claude_agent_sdk.types import (
         HookEvent,
         McpSdkServerConfig,
@@ -26,17 +26,10 @@ if TYPE_CHECKING:
         SystemPromptFile,
     )
 
-    from holodeck_backend_claude.calls import BoundTool
     from holodeck_backend_claude.config import Agent
-    from holodeck_backend_claude.contract import JsonSchema
 
 # One line of the process's output holds one message; a tool result or an image can be long.
 MAX_LINE_BYTES = 64 * 1024 * 1024
-
-
-def settings_of(agent: Agent) -> ClaudeSettings:
-    """The agent's ``claude:`` block, or its defaults."""
-    return agent.settings_for(SETTINGS_KEY, ClaudeSettings)
 
 
 @dataclass(frozen=True)
@@ -60,29 +53,6 @@ class Launch:
     stderr: Callable[[str], None] | None = None
     beginning: Beginning | None = None
     mcp_servers_file: Path | None = None
-
-
-@dataclass(frozen=True)
-class Profile:
-    """What the model gets in every conversation of an agent.
-
-    Attributes:
-        system_prompt: The complete system prompt.
-        tools: The tools by their full names on the wire.
-        subagents: The subagents the agent can hand a task to, by name.
-        response_schema: The form that answers have to have; None leaves them free.
-        built_ins: The built-in tools of Claude Code.
-        working_directory: Where its files are; None means an empty private folder.
-        native: The MCP servers that Claude Code starts itself.
-    """
-
-    system_prompt: str
-    tools: Mapping[str, BoundTool] = field(default_factory=dict)
-    subagents: Mapping[str, AgentDefinition] = field(default_factory=dict)
-    response_schema: JsonSchema | None = None
-    built_ins: Sequence[str] = ()
-    working_directory: Path | None = None
-    native: NativeServers = field(default_factory=NativeServers)
 
 
 @dataclass(frozen=True)

@@ -126,6 +126,26 @@ def build_server(
     return config
 
 
+def build_servers(
+    tools: Mapping[str, BoundTool], *, run: Run | None = None
+) -> dict[str, McpSdkServerConfig]:
+    """The servers of one client over shared tools, by name.
+
+    Args:
+        tools: The tools by their full names (``server_names.full_names``).
+        run: Runs every call; None calls the tool.
+
+    Raises:
+        BackendInitError: An adapter that renders itself failed to; its tool is named.
+    """
+    servers: dict[str, dict[str, BoundTool]] = {}
+    for full_name, tool in tools.items():
+        _mcp, server, name = full_name.split("__", 2)
+        servers.setdefault(server, {})[name] = tool
+    runs = {} if run is None else {"run": run}
+    return {name: build_server(its, name=name, **runs) for name, its in servers.items()}
+
+
 def _rendered(tool: BoundTool, *, name: str, run: Run) -> SdkMcpTool[Any]:
     try:
         return to_sdk_tool(tool, name=name, run=run)

@@ -4,36 +4,30 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 import click
 
 from holodeck_backend_claude.cli.ending import end_now
-from holodeck_backend_claude.cli.signals import BLOCKED, end_unless_noticed, unless_noticed
+from holodeck_backend_claude.cli.signals import (
+    BLOCKED,
+    end_unless_noticed,
+    handled_by,
+    unless_noticed,
+)
 
 if TYPE_CHECKING:
     from holodeck_backend_claude.chat import LiveSession
 
 
-@contextmanager
-def ended_by_signals(live: LiveSession) -> Iterator[None]:
+def ended_by_signals(live: LiveSession) -> AbstractContextManager[None]:
     """Let SIGTERM, SIGHUP, and SIGINT before the first prompt, end the chat as any exit does.
 
     A second one ends it at once.
     """
-    leave = _Leave(live)
-    before = {
-        number: signal.signal(number, leave)
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-        if signal.getsignal(number) != signal.SIG_IGN
-    }
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    return handled_by(_Leave(live))
 
 
 class _Leave:

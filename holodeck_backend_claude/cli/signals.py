@@ -38,7 +38,7 @@ def run_to_end(work: Coroutine[Any, Any, T]) -> T:
         stop.task, stop.loop = asyncio.current_task(), asyncio.get_running_loop()
         return await work
 
-    with _handled_by(stop):
+    with handled_by(stop):
         try:
             return asyncio.run(guarded())
         except asyncio.CancelledError:
@@ -88,14 +88,15 @@ class _Stop:
 
 
 @contextmanager
-def _handled_by(stop: _Stop) -> Iterator[None]:
+def handled_by(handler: Callable[[int, object], None]) -> Iterator[None]:
+    """Let ``handler(number, frame)`` take the signals that end a program, but ignored ones."""
     before = {
-        number: signal.signal(number, stop)
+        number: signal.signal(number, handler)
         for number in _ENDING
         if signal.getsignal(number) != signal.SIG_IGN
     }
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number, former in before.items():
+            signal.signal(number, former)

@@ -12,13 +12,12 @@ from holodeck_backend_claude.calls import BoundTool
 from holodeck_backend_claude.connections import find_connection
 from holodeck_backend_claude.consent import Consent
 from holodeck_backend_claude.contract import (
-    BackendInitError,
     BackendSessionError,
-    ConfigError,
     ExecutionResult,
     FileInput,
 )
 from holodeck_backend_claude.earlier_turns import EarlierTurn, check_context
+from holodeck_backend_claude.failures import keeps_from_starting
 from holodeck_backend_claude.sk.plugin import NAME, SETTINGS_KEY
 from holodeck_backend_claude.sk.session import SKSession
 from holodeck_backend_claude.sk.settings import SKSettings
@@ -105,7 +104,8 @@ class SKBackend:
     # -------------------------------------------------------------------------------- within
 
     async def _start(self) -> None:
-        schema = self._response_schema()
+        with keeps_from_starting():
+            schema = self._agent.response_schema()
         self._service = self._connect()
         _report_unused(self._agent.model)
         try:
@@ -149,19 +149,11 @@ class SKBackend:
         return session
 
     def _connect(self) -> ObservedChat:
-        try:
+        with keeps_from_starting():
             connection = find_connection(self._agent.model, self._agent.environment())
-        except ConfigError as cause:
-            raise BackendInitError(str(cause)) from cause
         from holodeck_backend_claude.sk.providers import chat_service
 
         return chat_service(self._agent.model, connection)
-
-    def _response_schema(self) -> JsonSchema | None:
-        try:
-            return self._agent.response_schema()
-        except ConfigError as cause:
-            raise BackendInitError(str(cause)) from cause
 
     def _built(
         self,

@@ -16,8 +16,9 @@ from holodeck_backend_claude.sk._imports import (
     FunctionResultContent,
     TextContent,
 )
+from holodeck_backend_claude.sk.answers import CalledTool, ModelAnswer
 from holodeck_backend_claude.sk.files import file_item
-from holodeck_backend_claude.sk.turn import CalledTool, ModelAnswer, Turn
+from holodeck_backend_claude.sk.turn import Turn
 
 INTERRUPTED = "The call was interrupted before it returned; whether it had an effect is not known."
 

@@ -23,9 +23,10 @@ from holodeck_backend_claude.sk._imports import (
     KernelPlugin,
     PromptExecutionSettings,
 )
+from holodeck_backend_claude.sk.answers import CalledTool
 from holodeck_backend_claude.sk.functions import PLUGIN, CallArguments, ToolFunction
 from holodeck_backend_claude.sk.history import result_message
-from holodeck_backend_claude.sk.turn import CalledTool, Turn
+from holodeck_backend_claude.sk.turn import Turn
 
 if TYPE_CHECKING:
     from holodeck_backend_claude.calls import BoundTool

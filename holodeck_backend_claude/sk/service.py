@@ -27,10 +27,11 @@ from holodeck_backend_claude.sk._imports import (
     StreamingChatMessageContent,
     TextContent,
 )
+from holodeck_backend_claude.sk.answers import AnswerPiece, Tokens
 from holodeck_backend_claude.sk.assembly import CallAssembly
 from holodeck_backend_claude.sk.functions import input_schema
 from holodeck_backend_claude.sk.provider_errors import AnswerCutError, retry_delay, turn_failure
-from holodeck_backend_claude.sk.turn import AnswerPiece, Tokens, Turn
+from holodeck_backend_claude.sk.turn import Turn
 
 NO_DOTENV = os.devnull
 """Semantic Kernel would read ``.env`` of the working folder, whoever's that is."""

@@ -6,15 +6,15 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from holodeck_backend_claude.tracing import ModelAnswer, call_part, error_type, text_part
+from holodeck_backend_claude.tracing import TracedAnswer, call_part, error_type, text_part
 
 if TYPE_CHECKING:
-    from holodeck_backend_claude.sk import turn
+    from holodeck_backend_claude.sk.answers import ModelAnswer
 
 
 def traced(
-    answer: turn.ModelAnswer, calls: Sequence[tuple[str, str, str]], *, failed_by: str | None
-) -> ModelAnswer:
+    answer: ModelAnswer, calls: Sequence[tuple[str, str, str]], *, failed_by: str | None
+) -> TracedAnswer:
     """The answer in the words of a trace.
 
     Args:
@@ -29,7 +29,7 @@ def traced(
         parts.append(text_part(answer.text))
     parts += [call_part(call_id, name, _data(raw)) for call_id, name, raw in calls]
     tokens = answer.tokens
-    return ModelAnswer(
+    return TracedAnswer(
         model=answer.model,
         answer_id=answer.answer_id,
         finish_reason=answer.finish_reason,

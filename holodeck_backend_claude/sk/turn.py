@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
 
@@ -22,6 +21,7 @@ from holodeck_backend_claude.contract import (
     TurnEnd,
     TurnEvent,
 )
+from holodeck_backend_claude.sk.answers import AnswerPiece, CalledTool, ModelAnswer, Tokens
 from holodeck_backend_claude.sk.traced import traced
 from holodeck_backend_claude.structured_output import hold_against
 from holodeck_backend_claude.tracing import NO_TRACE, TurnTrace
@@ -39,59 +39,6 @@ class TurnFailedError(Exception):
         super().__init__(f"{reason}: {detail}" if detail else reason)
         self.reason = reason
         self.detail = detail
-
-
-@dataclass(frozen=True)
-class Tokens:
-    """The tokens of one model answer, as the provider counts them."""
-
-    input: int = 0
-    output: int = 0
-    cache_read: int | None = None
-
-
-@dataclass(frozen=True)
-class AnswerPiece:
-    """What one chunk of a streamed answer says."""
-
-    text: str = ""
-    thinking: str = ""
-    refused: bool = False
-    finished: bool = False
-    finish_reason: str | None = None
-    answer_id: str | None = None
-    model: str | None = None
-    tokens: Tokens | None = None
-
-
-@dataclass
-class CalledTool:
-    """One tool call; ``result`` is None as long as it runs."""
-
-    call_id: str
-    name: str
-    wire_name: str
-    raw_arguments: str
-    arguments: dict[str, Any]
-    result: str | None = None
-    is_error: bool = False
-
-
-@dataclass
-class ModelAnswer:
-    """One answer of the model, and the tool calls in it."""
-
-    text: str = ""
-    thinking: str = ""
-    calls: list[CalledTool] = field(default_factory=list)
-    arrived: bool = False
-    finished: bool = False
-    refused: bool = False
-    finish_reason: str | None = None
-    answer_id: str | None = None
-    model: str | None = None
-    tokens: Tokens | None = None
-    traced: bool = False
 
 
 class Turn:
@@ -159,16 +106,7 @@ class Turn:
     def piece_arrives(self, piece: AnswerPiece) -> None:
         """A chunk of the current answer is there."""
         answer = self.answers[-1]
-        answer.arrived = True
-        answer.text += piece.text
-        answer.thinking += piece.thinking
-        answer.finished = answer.finished or piece.finished
-        answer.refused = answer.refused or piece.refused
-        answer.finish_reason = piece.finish_reason or answer.finish_reason
-        answer.answer_id = piece.answer_id or answer.answer_id
-        answer.model = piece.model or answer.model
-        if piece.tokens is not None:  # some servers count on in each chunk: the last one tells
-            answer.tokens = piece.tokens
+        answer.add(piece)
         if piece.thinking:
             self._report(ThinkingDelta(piece.thinking))
         if piece.text:

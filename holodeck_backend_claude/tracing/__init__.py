@@ -9,12 +9,12 @@ from __future__ import annotations
 from holodeck_backend_claude.tracing.content import call_part, text_part
 from holodeck_backend_claude.tracing.names import error_type
 from holodeck_backend_claude.tracing.start import NO_TRACING, Tracing, start_tracing
-from holodeck_backend_claude.tracing.turn import NO_TRACE, ModelAnswer, TurnTrace
+from holodeck_backend_claude.tracing.turn import NO_TRACE, TracedAnswer, TurnTrace
 
 __all__ = [
     "NO_TRACE",
     "NO_TRACING",
-    "ModelAnswer",
+    "TracedAnswer",
     "Tracing",
     "TurnTrace",
     "call_part",

@@ -7,11 +7,11 @@ from opentelemetry.trace import SpanKind, Status, StatusCode
 from holodeck_backend_claude.tracing import names
 from holodeck_backend_claude.tracing.instruments import Instruments, Value
 from holodeck_backend_claude.tracing.operations import Actor, now
-from holodeck_backend_claude.tracing.turn import ModelAnswer
+from holodeck_backend_claude.tracing.turn import TracedAnswer
 
 
 def write_answer(
-    answer: ModelAnswer,
+    answer: TracedAnswer,
     instruments: Instruments,
     asking: Actor,
     *,
@@ -51,7 +51,7 @@ def write_answer(
 
 
 def _attributes(
-    answer: ModelAnswer, instruments: Instruments, conversation_id: str | None, *, own_model: bool
+    answer: TracedAnswer, instruments: Instruments, conversation_id: str | None, *, own_model: bool
 ) -> dict[str, Value]:
     attributes = instruments.operation(
         names.CHAT,

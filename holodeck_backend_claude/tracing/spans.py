@@ -24,7 +24,7 @@ from holodeck_backend_claude.tracing.answers import write_answer
 from holodeck_backend_claude.tracing.content import text_part
 from holodeck_backend_claude.tracing.instruments import Instruments, Value
 from holodeck_backend_claude.tracing.operations import Actor, Call, OpenCalls, Operation, now
-from holodeck_backend_claude.tracing.turn import ModelAnswer, TurnTrace
+from holodeck_backend_claude.tracing.turn import TracedAnswer, TurnTrace
 
 
 class SpanTrace(TurnTrace):
@@ -92,13 +92,13 @@ class SpanTrace(TurnTrace):
             case ToolEnd():
                 self._call_ends(self._agent, event)
             case Retrying(reason=reason):
-                self.answer(ModelAnswer(error=names.error_type(reason)))
+                self.answer(TracedAnswer(error=names.error_type(reason)))
             case TurnEnd(result=result):
                 self._end(self._agent, result)
             case _:
                 return
 
-    def answer(self, answer: ModelAnswer) -> None:
+    def answer(self, answer: TracedAnswer) -> None:
         """The model answered, or did not."""
         if self._agent is None or self._ended:
             return

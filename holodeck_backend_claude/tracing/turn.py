@@ -14,7 +14,7 @@ from holodeck_backend_claude.contract import TurnEvent
 
 
 @dataclass(frozen=True)
-class ModelAnswer:
+class TracedAnswer:
     """One answer of the model, or one request that got none.
 
     Attributes:
@@ -64,7 +64,7 @@ class TurnTrace:
     def event(self, event: TurnEvent) -> None:
         """What a reader of the turn sees: the calls of tools, retries, and the end."""
 
-    def answer(self, answer: ModelAnswer) -> None:
+    def answer(self, answer: TracedAnswer) -> None:
         """The model answered; the request began when the turn had last nothing else to do."""
 
     def task_started(self, call_id: str) -> None:

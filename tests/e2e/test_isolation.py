@@ -164,7 +164,7 @@ async def test_what_the_process_wrote_is_gone_when_the_session_is_closed(lab: La
     backend = await lab.backend(api)
     session = await backend.create_session()
     await session.send("Hi")
-    client = session._client
+    client = session._owner.process.client
     assert client is not None
     assert client._folder is not None
     folder = client._folder.path

@@ -51,7 +51,7 @@ async def test_its_tools_are_called_and_no_secret_is_on_a_command_line_or_reache
     session = await backend.create_session()
     command = Path(f"/proc/{session.pid}/cmdline").read_text()
     assert SECRET not in command
-    client = session._client
+    client = session._owner.process.client
     assert client is not None
     assert client.folder is not None
     file = client.folder.path / "mcp-servers.json"

@@ -153,7 +153,7 @@ async def test_a_session_that_is_closed_while_its_process_is_replaced_is_closed(
     await session.send("Hi")
     kill(session)
     turn = asyncio.create_task(session.run_turn("again"))
-    while not session._process.is_starting:
+    while not session._owner.process.is_starting:
         await asyncio.sleep(0)
         if turn.done():
             break

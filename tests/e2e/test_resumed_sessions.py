@@ -136,7 +136,7 @@ async def test_the_work_of_a_subagent_is_stored_and_in_the_private_folder_of_a_r
     resumed = await backend.create_session(resume=session.session_id)
     assert (await resumed.send("Sure?")).response == "ok"
     assert "the subagent's words" in said(api.requests[-1])
-    client = resumed._client
+    client = resumed._owner.process.client
     assert client is not None
     assert client.folder is not None
     of_subagents = list(client.folder.configuration.rglob("subagents/*.jsonl"))

@@ -145,8 +145,8 @@ async def test_program_floods_stderr(lab: FaultLab) -> str:
     stand_in.plays(("wait_for_message", None), ("flood", 100 * 2**20), *scenario.well()[1:])
     session = await backend.create_session()
     result = await session.run_turn("Hi")
-    assert session._client is not None
-    assert len(session._client.last_words()) < 100_000
+    assert session._owner.process.client is not None
+    assert len(session._owner.process.client.last_words()) < 100_000
     return ended(result)
 
 

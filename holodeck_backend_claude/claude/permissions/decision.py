@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holodeck_backend_claude.claude.permissions.builtins import BUILT_INS, FILE_TOOLS, SIDE_EFFECTS
 from holodeck_backend_claude.claude.permissions.paths import PathRefusedError, WorkingDirectory
 from holodeck_backend_claude.claude.permissions.shell.command_line import check
 from holodeck_backend_claude.claude.response_format import STRUCTURED_OUTPUT_TOOL
+from holodeck_backend_claude.claude.settings.built_ins import BUILT_INS, FILE_TOOLS, SIDE_EFFECTS
 from holodeck_backend_claude.claude.subagents import AGENT_TOOL, as_configured
 from holodeck_backend_claude.consent import NO_SIDE_EFFECTS, Consent, Pausing
 from holodeck_backend_claude.contract import PermissionRequest

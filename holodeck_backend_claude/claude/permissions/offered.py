@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holodeck_backend_claude.claude.permissions.builtins import BUILT_INS, FILE_TOOLS, granted
 from holodeck_backend_claude.claude.permissions.paths import PRIVATE_RULES
+from holodeck_backend_claude.claude.settings.built_ins import BUILT_INS, FILE_TOOLS, granted
 from holodeck_backend_claude.config.problems import did_you_mean
 from holodeck_backend_claude.contract import BackendInitError
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holodeck_backend_claude.claude.model_settings import model_variables
-from holodeck_backend_claude.claude.options import settings_of
 from holodeck_backend_claude.claude.process.credentials import find_credentials
+from holodeck_backend_claude.claude.settings import settings_of
 from holodeck_backend_claude.claude.settings.environment import values_of
 from holodeck_backend_claude.claude.subagents import VARIABLES as SUBAGENT_VARIABLES
 from holodeck_backend_claude.claude.telemetry import telemetry_variables

@@ -1,15 +1,21 @@
-"""``claude:`` in agent.yaml: what only the Claude backend understands."""
+"""The ``claude:`` block as a whole, and how it is found in an agent."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pydantic import ConfigDict, Field
 
+from holodeck_backend_claude.claude.plugin import SETTINGS_KEY
 from holodeck_backend_claude.claude.settings.agents import SubagentConfig, SubagentName
 from holodeck_backend_claude.claude.settings.environment import Variables
 from holodeck_backend_claude.claude.settings.grants import Grants
 from holodeck_backend_claude.claude.settings.model import Effort, ExtendedThinking
 from holodeck_backend_claude.claude.settings.sessions import SessionSettings
 from holodeck_backend_claude.config.base import NonBlank
+
+if TYPE_CHECKING:
+    from holodeck_backend_claude.config import Agent
 
 
 class ClaudeSettings(Grants):
@@ -41,3 +47,8 @@ class ClaudeSettings(Grants):
     warm_clients: int | None = Field(default=None, ge=0, le=32)
     native_mcp: bool = False
     env: Variables = Field(default_factory=dict)
+
+
+def settings_of(agent: Agent) -> ClaudeSettings:
+    """The agent's ``claude:`` block, or its defaults."""
+    return agent.settings_for(SETTINGS_KEY, ClaudeSettings)

@@ -14,7 +14,7 @@ from pydantic import (
     model_validator,
 )
 
-from holodeck_backend_claude.claude.permissions.builtins import BUILT_INS
+from holodeck_backend_claude.claude.settings.built_ins import BUILT_INS
 from holodeck_backend_claude.claude.settings.sandbox import SandboxSettings
 from holodeck_backend_claude.config.paths import ExistingPath
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from holodeck_backend_claude.claude.options import settings_of
+from holodeck_backend_claude.claude.settings import settings_of
 from holodeck_backend_claude.claude.settings.sessions import DEFAULT_PATH
 from holodeck_backend_claude.claude.transcripts.beginning import Beginning
 from holodeck_backend_claude.claude.transcripts.recording import Recording

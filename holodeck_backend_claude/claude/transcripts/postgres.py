@@ -14,6 +14,7 @@ from holodeck_backend_claude.claude.transcripts import postgres_schema
 from holodeck_backend_claude.claude.transcripts.store import (
     OPERATION_SECONDS,
     StoreError,
+    columns_of,
     entries_of,
     now_ms,
     rows_of,
@@ -75,7 +76,7 @@ class PostgresStore:
         rows = await self._rows(
             "SELECT entry FROM holodeck_session_entries"
             " WHERE project = %s AND session_id = %s AND subpath = %s ORDER BY position",
-            *_columns(key),
+            *columns_of(key),
         )
         return entries_of(text for (text,) in rows)
 
@@ -251,12 +252,8 @@ def _address(url: str) -> str:
     return f"the PostgreSQL database {said.get('dbname') or said.get('user') or ''!r} on {where}"
 
 
-def _columns(key: SessionKey) -> tuple[str, str, str]:
-    return key["project_key"], key["session_id"], key.get("subpath", "")
-
-
 def _claim_name(key: SessionKey) -> str:
-    return "\n".join(("holodeck session", *_columns(key)))
+    return "\n".join(("holodeck session", *columns_of(key)))
 
 
 async def _try_lock(connection: Connection, name: str) -> bool:
@@ -270,7 +267,7 @@ async def _try_lock(connection: Connection, name: str) -> bool:
 async def _append(
     connection: Connection, key: SessionKey, entries: list[SessionStoreEntry], batch: str
 ) -> None:
-    project, session_id, subpath = _columns(key)
+    project, session_id, subpath = columns_of(key)
     now = now_ms()
     async with connection.transaction(), connection.cursor() as cursor:
         await cursor.execute(
@@ -290,7 +287,7 @@ async def _append(
 
 
 async def _delete(connection: Connection, key: SessionKey) -> None:
-    project, session_id, subpath = _columns(key)
+    project, session_id, subpath = columns_of(key)
     async with connection.transaction():
         if subpath:
             await connection.execute(

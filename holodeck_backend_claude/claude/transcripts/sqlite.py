@@ -17,6 +17,7 @@ from holodeck_backend_claude.claude.transcripts.store import (
     OPERATION_SECONDS,
     SCHEMA_VERSION,
     StoreError,
+    columns_of,
     entries_of,
     now_ms,
     rows_of,
@@ -91,7 +92,7 @@ class SqliteStore:
             "SELECT entry FROM entries WHERE project = ? AND session_id = ? AND subpath = ?"
             " ORDER BY position"
         )
-        texts = await self._run(lambda found: found.execute(query, _columns(key)).fetchall())
+        texts = await self._run(lambda found: found.execute(query, columns_of(key)).fetchall())
         return entries_of(text for (text,) in texts)
 
     async def list_sessions(self, project_key: str) -> list[SessionStoreListEntry]:
@@ -126,13 +127,13 @@ class SqliteStore:
     async def claim(self, key: SessionKey) -> bool:
         """Keep a conversation for this store object alone."""
         try:
-            return self._claims.take(_columns(key))
+            return self._claims.take(columns_of(key))
         except OSError as cause:
             raise self._failure(cause.strerror or str(cause)) from cause
 
     async def release(self, key: SessionKey) -> None:
         """Give up a claim."""
-        self._claims.drop(_columns(key))
+        self._claims.drop(columns_of(key))
 
     async def close(self) -> None:
         """Close the file and give up every claim; may be called twice."""
@@ -186,10 +187,6 @@ class SqliteStore:
             connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
 
-def _columns(key: SessionKey) -> tuple[str, str, str]:
-    return key["project_key"], key["session_id"], key.get("subpath", "")
-
-
 @contextlib.contextmanager
 def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
     connection.execute("BEGIN IMMEDIATE")
@@ -218,7 +215,7 @@ def _let_readers_and_writers_meet(connection: sqlite3.Connection) -> None:
 def _append(
     connection: sqlite3.Connection, key: SessionKey, entries: list[SessionStoreEntry], batch: str
 ) -> None:
-    project, session_id, subpath = _columns(key)
+    project, session_id, subpath = columns_of(key)
     now = now_ms()
     with _transaction(connection):
         changed = connection.execute(
@@ -238,7 +235,7 @@ def _append(
 
 
 def _delete(connection: sqlite3.Connection, key: SessionKey) -> None:
-    project, session_id, subpath = _columns(key)
+    project, session_id, subpath = columns_of(key)
     with _transaction(connection):
         if subpath:
             connection.execute(

@@ -99,6 +99,11 @@ def key_of(project: str, session_id: str) -> SessionKey:
     return {"project_key": project, "session_id": session_id}
 
 
+def columns_of(key: SessionKey) -> tuple[str, str, str]:
+    """Project, session id and subpath of a key; the conversation itself has an empty subpath."""
+    return key["project_key"], key["session_id"], key.get("subpath", "")
+
+
 def rows_of(entries: Sequence[Mapping[str, Any]]) -> list[Row]:
     """Entries as rows; the JSON is plain ASCII, which every store keeps as it is."""
     return [(_uuid(entry), json.dumps(entry, separators=(",", ":"))) for entry in entries]

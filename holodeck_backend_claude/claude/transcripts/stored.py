@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from holodeck_backend_claude.claude.options import settings_of
+from holodeck_backend_claude.claude.settings import settings_of
 from holodeck_backend_claude.claude.transcripts.opening import open_store
 from holodeck_backend_claude.claude.transcripts.store import key_of
 from holodeck_backend_claude.contract import BackendSessionError

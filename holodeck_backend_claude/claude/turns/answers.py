@@ -24,7 +24,7 @@ from claude_agent_sdk import (
 )
 
 from holodeck_backend_claude.claude.turns.usage import PARTS
-from holodeck_backend_claude.tracing import ModelAnswer, TurnTrace, call_part, text_part
+from holodeck_backend_claude.tracing import TracedAnswer, TurnTrace, call_part, text_part
 
 if TYPE_CHECKING:
     from holodeck_backend_claude.calls import BoundTool
@@ -100,7 +100,7 @@ class Answers:
         parent = message.parent_tool_use_id
         if message.model == _SYNTHETIC_MODEL:
             self._complete(parent)
-            self._trace.answer(ModelAnswer(parent, error=message.error or "request_failed"))
+            self._trace.answer(TracedAnswer(parent, error=message.error or "request_failed"))
             return
         begun = self._pending.get(parent)
         if begun is None or begun.answer_id != message.message_id:
@@ -117,7 +117,7 @@ class Answers:
         plain, output, read, created = (done.usage.get(part) for part in PARTS)
         known = [count for count in (plain, read, created) if count is not None]
         self._trace.answer(
-            ModelAnswer(
+            TracedAnswer(
                 parent_call_id=parent,
                 model=done.model,
                 answer_id=done.answer_id,

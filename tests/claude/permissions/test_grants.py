@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from holodeck_backend_claude.claude.permissions.builtins import BUILT_INS, granted
 from holodeck_backend_claude.claude.permissions.offered import check_sandbox, permission_options
 from holodeck_backend_claude.claude.settings import ClaudeSettings
+from holodeck_backend_claude.claude.settings.built_ins import BUILT_INS, granted
 from holodeck_backend_claude.config import AgentFileError, read_agent
 from holodeck_backend_claude.contract import BackendInitError
 from holodeck_backend_claude.plugins import load_plugins

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from holodeck_backend_claude.calls import BoundTool, bind
-from holodeck_backend_claude.claude.servers import build_servers, full_names, server_name
+from holodeck_backend_claude.claude.server import build_servers
+from holodeck_backend_claude.claude.server_names import full_names, server_name
 from holodeck_backend_claude.contract import BackendInitError, ToolAnnotations, ToolCall, ToolResult
 
 

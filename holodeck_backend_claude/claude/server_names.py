@@ -1,4 +1,4 @@
-"""The in-process servers of one client, and the names that Claude Code has for their tools.
+"""The names that Claude Code has for servers and their tools.
 
 The tools of an MCP server come in a server of that name, so that the model knows them as
 ``mcp__<server>__<tool>``; all other tools are in ``holodeck_tools``.
@@ -7,15 +7,11 @@ The tools of an MCP server come in a server of that name, so that the model know
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from holodeck_backend_claude.calls import BoundTool, legal_name, wire_names
-from holodeck_backend_claude.claude.server import SERVER_NAME, Run, build_server
+from holodeck_backend_claude.claude.server import SERVER_NAME
 from holodeck_backend_claude.contract import BackendInitError
-
-if TYPE_CHECKING:
-    from claude_agent_sdk import McpSdkServerConfig
 
 _LONGEST_SERVER_NAME = 32  # of the 64 characters that a whole name may have
 
@@ -37,26 +33,6 @@ def full_names(tools: Sequence[BoundTool]) -> dict[str, BoundTool]:
         for name, tool in wire_names(its_tools, prefix, name_of=_name_in_server).items():
             names[id(tool)] = prefix + name
     return {names[id(tool)]: tool for tool in tools}
-
-
-def build_servers(
-    tools: Mapping[str, BoundTool], *, run: Run | None = None
-) -> dict[str, McpSdkServerConfig]:
-    """The servers of one client over shared tools, by name.
-
-    Args:
-        tools: The tools as :func:`full_names` gives them.
-        run: Runs every call; None calls the tool.
-
-    Raises:
-        BackendInitError: An adapter that renders itself failed to; its tool is named.
-    """
-    servers: dict[str, dict[str, BoundTool]] = {}
-    for full_name, tool in tools.items():
-        _mcp, server, name = full_name.split("__", 2)
-        servers.setdefault(server, {})[name] = tool
-    runs = {} if run is None else {"run": run}
-    return {name: build_server(its, name=name, **runs) for name, its in servers.items()}
 
 
 def server_name(text: str) -> str:
