@@ -34,13 +34,40 @@ def runtime_imports(path: Path) -> Iterator[tuple[int, str]]:
         for node in ast.walk(block)
     }
     for node in ast.walk(tree):
-        if id(node) in unseen or not isinstance(node, ast.ImportFrom) or not node.module:
-            continue
-        first, *rest = node.module.split(".")
-        if first != PACKAGE.name:
-            continue
-        for name in [rest[0]] if rest else [alias.name for alias in node.names]:
-            yield node.lineno, name
+        if isinstance(node, ast.stmt) and id(node) not in unseen:
+            for module in imported_modules(node):
+                first, *rest = module.split(".")
+                if first == PACKAGE.name and rest:
+                    yield node.lineno, rest[0]
+
+
+def imported_modules(node: ast.AST) -> list[str]:
+    """The dotted names that a statement may import."""
+    match node:
+        case ast.Import(names=names):
+            return [alias.name for alias in names]
+        case ast.ImportFrom(module=str(module), names=names, level=0):
+            return [f"{module}.{alias.name}" for alias in names]
+        case _:
+            return []
+
+
+def test_imports_name_the_whole_way() -> None:
+    """A relative import says nothing of the layer that it reaches into."""
+    relative = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path in PACKAGE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and node.level
+    ]
+    assert relative == []
+
+
+def test_an_import_is_seen_however_it_is_written() -> None:
+    name = PACKAGE.name
+    for text in (f"import {name}.cli.main", f"from {name} import cli", f"from {name}.cli import x"):
+        modules = [m for node in ast.walk(ast.parse(text)) for m in imported_modules(node)]
+        assert [module.split(".")[1] for module in modules] == ["cli"], text
 
 
 def test_every_part_has_a_row_in_the_table() -> None:

@@ -304,12 +304,12 @@ async def test_a_conversation_that_another_took_while_the_connection_was_lost_is
 async def test_a_server_that_hangs_is_given_up_and_what_it_did_is_not_done_twice(
     postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from holodeck_backend_claude.claude.transcripts import postgres as module
+    from holodeck_backend_claude.claude.transcripts import postgres_connection as module
 
     store = PostgresStore(postgres.new_schema())
     await store.append(KEY, [entry(1)])
-    assert store._connection is not None
-    server_side = store._connection.info.backend_pid
+    assert store._database._connection is not None
+    server_side = store._database._connection.info.backend_pid
     os.kill(server_side, signal.SIGSTOP)
     try:
         with monkeypatch.context() as patched:
