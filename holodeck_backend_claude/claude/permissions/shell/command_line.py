@@ -14,12 +14,9 @@ from holodeck_backend_claude.claude.permissions.shell.findings import (
     Word,
     shown,
 )
-from holodeck_backend_claude.claude.permissions.shell.programs import (
-    RESERVED,
-    SHELLS,
-    why_doubtful,
-)
+from holodeck_backend_claude.claude.permissions.shell.programs import why_doubtful
 from holodeck_backend_claude.claude.permissions.shell.syntax import read
+from holodeck_backend_claude.claude.permissions.shell.word_lists import RESERVED, SHELLS
 from holodeck_backend_claude.claude.permissions.shell.wrappers import WRAPPERS, XARGS, unwrapped
 
 _DEEPEST = 12

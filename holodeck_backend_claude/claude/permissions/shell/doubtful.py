@@ -7,120 +7,15 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from holodeck_backend_claude.claude.permissions.shell.findings import Doubt, shown
+from holodeck_backend_claude.claude.permissions.shell.word_lists import (
+    NODE_TYPES,
+    SPECIAL_VARIABLES,
+)
 from holodeck_backend_claude.claude.permissions.shell.words import source_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-# Everything else of the grammar is not understood.
-_KNOWN = frozenset(
-    [
-        "program",
-        "list",
-        "pipeline",
-        "command",
-        "command_name",
-        "redirected_statement",
-        "file_redirect",
-        "herestring_redirect",
-        "heredoc_redirect",
-        "heredoc_start",
-        "heredoc_body",
-        "heredoc_content",
-        "heredoc_end",
-        "subshell",
-        "compound_statement",
-        "if_statement",
-        "elif_clause",
-        "else_clause",
-        "for_statement",
-        "while_statement",
-        "do_group",
-        "case_statement",
-        "case_item",
-        "function_definition",
-        "negated_command",
-        "variable_assignment",
-        "variable_assignments",
-        "array",
-        "declaration_command",
-        "unset_command",
-        "test_command",
-        "unary_expression",
-        "binary_expression",
-        "parenthesized_expression",
-        "test_operator",
-        "word",
-        "number",
-        "string",
-        "string_content",
-        "raw_string",
-        "concatenation",
-        "simple_expansion",
-        "expansion",
-        "variable_name",
-        "special_variable_name",
-        "command_substitution",
-        "process_substitution",
-        "comment",
-        "file_descriptor",
-        "ansi_c_string",
-        "brace_expression",
-        "regex",
-        "extglob_pattern",
-        "arithmetic_expansion",
-        "subscript",
-        "c_style_for_statement",
-        "postfix_expression",
-        "ternary_expression",
-    ]
-)
-
-# Their values change what a name means, or are run by bash itself.
-_SPECIAL_VARIABLES = frozenset(
-    [
-        "PATH",
-        "IFS",
-        "ENV",
-        "BASH_ENV",
-        "PS0",
-        "PS1",
-        "PS2",
-        "PS3",
-        "PS4",
-        "PROMPT_COMMAND",
-        "SHELLOPTS",
-        "BASHOPTS",
-        "SHELL",
-        "CDPATH",
-        "EXECIGNORE",
-        "BASH_ALIASES",
-        "BASH_CMDS",
-        "BASH_LOADABLES_PATH",
-        "BASH_XTRACEFD",
-        "PAGER",
-        "EDITOR",
-        "VISUAL",
-        "LD_PRELOAD",
-        "LD_LIBRARY_PATH",
-        "DYLD_INSERT_LIBRARIES",
-        "POSIXLY_CORRECT",
-        "FCEDIT",
-        "MAKEFLAGS",
-        "LD_AUDIT",
-        "PERL5OPT",
-        "PERL5DB",
-        "PYTHONSTARTUP",
-        "RUBYOPT",
-        "NODE_OPTIONS",
-        "MANPAGER",
-        "BROWSER",
-        "TAR_OPTIONS",
-        "LESSOPEN",
-        "LESSCLOSE",
-        "SSH_ASKPASS",
-    ]
-)
 
 _PLAIN_GIT_VARIABLE = re.compile(r"GIT_(?:AUTHOR|COMMITTER)_\w+|GIT_TERMINAL_PROMPT")
 _PLAIN_EXPANSION = re.compile(
@@ -146,13 +41,13 @@ def is_special(variable: str) -> bool:
     """Whether setting this variable may change what is run."""
     if variable.startswith("GIT_"):
         return not _PLAIN_GIT_VARIABLE.fullmatch(variable)
-    return variable in _SPECIAL_VARIABLES or variable.startswith("BASH_FUNC_")
+    return variable in SPECIAL_VARIABLES or variable.startswith("BASH_FUNC_")
 
 
 def doubts_about(node: Node) -> Iterator[Doubt]:
     """What is doubtful about this node itself, its children not counted."""
     source = source_of(node)
-    if node.type not in _KNOWN:
+    if node.type not in NODE_TYPES:
         yield Doubt(f"{shown(source)} is not understood")
     elif node.type in _CHECKS:
         yield from _CHECKS[node.type](node, source)
