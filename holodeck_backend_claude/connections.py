@@ -6,14 +6,16 @@ the other.
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Literal, TypeAlias
-from urllib.parse import urlsplit
+from urllib.parse import unquote_to_bytes, urlsplit
 
 from holodeck_backend_claude.contract import ConfigError
+from holodeck_backend_claude.redaction import passwords_in, remember_secrets
 
 if TYPE_CHECKING:
     from holodeck_backend_claude.config import EmbeddingProviderConfig, ModelConfig
@@ -41,14 +43,16 @@ class Connection:
     """How to reach a model.
 
     Attributes:
-        endpoint: Base URL of the API.
+        endpoint: Base URL of the API, without user and password: clients log it.
         api_key: The key; never shown.
         api_version: On Azure, the version of the API.
+        headers: Sent with each request; they say what user and password in the address said.
     """
 
     endpoint: str
     api_key: str = field(repr=False)
     api_version: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 def find_connection(
@@ -59,7 +63,8 @@ def find_connection(
 ) -> Connection:
     """How the model of a block is reached.
 
-    What agent.yaml says goes before the environment variables of the provider.
+    What agent.yaml says goes before the environment variables of the provider. The key and a
+    password in the address are masked from now on.
 
     Args:
         config: The block.
@@ -73,7 +78,7 @@ def find_connection(
     match config.provider:
         case "openai":
             endpoint = asked.address("OPENAI_BASE_URL") or OPENAI_URL
-            return Connection(endpoint, asked.key("OPENAI_API_KEY"))
+            return _connection(endpoint, asked.key("OPENAI_API_KEY"))
         case "azure_openai":
             return _azure(asked)
         case "ollama":
@@ -160,7 +165,7 @@ def _azure(asked: _Asked) -> Connection:
         or asked.environment.get("OPENAI_API_VERSION")
         or AZURE_API_VERSION
     )
-    return Connection(endpoint, key, version)
+    return _connection(endpoint, key, version)
 
 
 def _ollama(asked: _Asked) -> Connection:
@@ -172,4 +177,17 @@ def _ollama(asked: _Asked) -> Connection:
         host, slash, path = root.partition("/")
         port = "" if _PORT.search(host) else f":{OLLAMA_PORT}"
         root = f"http://{host}{port}{slash}{path}"
-    return Connection(f"{root}/v1", key)
+    return _connection(f"{root}/v1", key)
+
+
+def _connection(address: str, key: str, version: str | None = None) -> Connection:
+    remember_secrets((key, *passwords_in(address)))
+    scheme, _, rest = address.partition("://")
+    place, slash, path = rest.partition("/")
+    login, at, host = place.rpartition("@")
+    if not at:
+        return Connection(address, key, version)
+    whole = login if ":" in login else f"{login}:"
+    sent = base64.b64encode(unquote_to_bytes(whole)).decode("ascii")
+    headers = {"Authorization": f"Basic {sent}"}
+    return Connection(f"{scheme}://{host}{slash}{path}", key, version, headers)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from holodeck_backend_claude.config.observability import LogsConfig
-from holodeck_backend_claude.redaction import remember_secrets
+from holodeck_backend_claude.redaction import passwords_in, remember_secrets
 
 if TYPE_CHECKING:
     from holodeck_backend_claude.config import Agent
@@ -128,9 +128,11 @@ def _identity(observability: Any) -> dict[str, str]:
 
 def _collector(otlp: Any, lost: list[str]) -> dict[str, str]:
     protocol = str(getattr(otlp.protocol, "value", otlp.protocol))
+    address = str(getattr(otlp, "url", otlp.endpoint))
+    remember_secrets(passwords_in(address))
     found = {
         "OTEL_EXPORTER_OTLP_PROTOCOL": _PROTOCOLS[protocol],
-        "OTEL_EXPORTER_OTLP_ENDPOINT": str(getattr(otlp, "url", otlp.endpoint)),
+        "OTEL_EXPORTER_OTLP_ENDPOINT": address,
         "OTEL_EXPORTER_OTLP_TIMEOUT": str(otlp.timeout_ms),
     }
     headers = _headers(otlp.headers, protocol, lost)

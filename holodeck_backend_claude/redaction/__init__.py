@@ -6,7 +6,12 @@ import re
 import traceback
 from collections.abc import Iterable
 
-from holodeck_backend_claude.redaction.known import is_secret_name, remember_secrets, secret_texts
+from holodeck_backend_claude.redaction.known import (
+    is_secret_name,
+    passwords_in,
+    remember_secrets,
+    secret_texts,
+)
 from holodeck_backend_claude.redaction.shapes import ANNOUNCED, FORMS, Shape
 
 __all__ = [
@@ -16,6 +21,7 @@ __all__ = [
     "mask_known_secrets",
     "mask_remembered_secrets",
     "mask_secrets",
+    "passwords_in",
     "remember_secrets",
     "traceback_of",
 ]

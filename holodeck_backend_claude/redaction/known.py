@@ -8,7 +8,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from urllib.parse import quote, quote_plus
+from urllib.parse import quote, quote_plus, unquote, urlsplit
 
 # Of a variable or of a key in a file; the middle part forgives a slip ("api_kye").
 _SECRET_NAME = re.compile(
@@ -28,6 +28,17 @@ _remembered: set[str] = set()
 def remember_secrets(values: Iterable[str]) -> None:
     """Mask these values too, from now on; those shorter than eight characters are left alone."""
     _remembered.update(value for value in values if len(value) >= _SHORTEST_VALUE)
+
+
+def passwords_in(address: str | None) -> Iterator[str]:
+    """The password that an address has before its @, as written and as meant."""
+    try:
+        password = urlsplit(address or "").password
+    except ValueError:
+        return
+    if password:
+        yield password
+        yield unquote(password)
 
 
 def is_secret_name(name: str) -> bool:

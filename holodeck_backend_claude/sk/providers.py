@@ -36,6 +36,7 @@ def chat_service(model: ModelConfig, connection: Connection) -> ObservedChat:
                 api_version=connection.api_version,
                 max_retries=0,
                 timeout=_TIMEOUT,
+                default_headers=connection.headers,
                 http_client=_http_client(connection),
             ),
         )
@@ -46,6 +47,7 @@ def chat_service(model: ModelConfig, connection: Connection) -> ObservedChat:
             base_url=connection.endpoint,
             max_retries=0,
             timeout=_TIMEOUT,
+            default_headers=connection.headers,
             http_client=_http_client(connection),
         ),
     )

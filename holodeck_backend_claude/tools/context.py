@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from holodeck_backend_claude.calls.names import folder_name, legal_name
 from holodeck_backend_claude.contract import AskModel, ShowProgress
 from holodeck_backend_claude.hookspecs import ToolContext
-from holodeck_backend_claude.redaction import is_secret_name
+from holodeck_backend_claude.redaction import is_secret_name, passwords_in
 
 if TYPE_CHECKING:
     from holodeck_backend_claude.config import Agent, ToolConfig
@@ -76,6 +76,8 @@ def cache_dir(agent: Agent, config: ToolConfig) -> Path:
 def secrets_of(agent: Agent) -> Iterator[str]:
     """What must not appear in an error text, as a provider may echo the key it refuses."""
     providers = (agent.model, agent.embedding_provider)
+    for provider in providers:
+        yield from passwords_in(provider.endpoint if provider else None)
     keys = [provider.api_key for provider in providers if provider and provider.api_key]
     keys += [value for name, value in agent.dotenv.items() if is_secret_name(name)]
     yield from (key.get_secret_value() for key in keys)

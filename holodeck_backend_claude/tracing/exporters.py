@@ -6,7 +6,7 @@ import importlib
 from typing import Any, Literal, TypeAlias
 
 from holodeck_backend_claude.config.observability import ExportersConfig, OTLPExporterConfig
-from holodeck_backend_claude.redaction import remember_secrets
+from holodeck_backend_claude.redaction import passwords_in, remember_secrets
 from holodeck_backend_claude.tracing.console import Stderr, formatter
 from holodeck_backend_claude.tracing.watching import Watch
 
@@ -52,7 +52,7 @@ def _to_console(signal: Signal, write: Any) -> Any:
 
 def _to_collector(otlp: OTLPExporterConfig, signal: Signal) -> Any:
     headers = {name: value.get_secret_value() for name, value in otlp.headers.items()}
-    remember_secrets(headers.values())
+    remember_secrets((*headers.values(), *passwords_in(otlp.url)))
     seconds = otlp.timeout_ms / 1_000
     module, name = _CLASSES[signal]
     exporter = getattr(

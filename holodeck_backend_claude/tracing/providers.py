@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from opentelemetry import _logs, metrics, trace
 
 from holodeck_backend_claude.config.observability import ObservabilityConfig
+from holodeck_backend_claude.redaction import mask_known_secrets
 from holodeck_backend_claude.tracing.exporters import exporters_of
 from holodeck_backend_claude.tracing.watching import Watch
 
@@ -47,7 +48,7 @@ class Providers:
 
         otlp = config.exporters.to_collector
         self._config = config
-        self._watch = Watch(otlp.url if otlp else "stderr")
+        self._watch = Watch(mask_known_secrets(otlp.url) if otlp else "stderr")
         self._resource: Resource = Resource.create(
             {"service.name": config.service_name or service_name, **config.resource_attributes}
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+
 import pytest
 
 from holodeck_backend_claude.config import EmbeddingProviderConfig, ModelConfig
@@ -143,3 +145,17 @@ def test_another_provider_is_refused_with_those_that_are_known() -> None:
         match=r"model\.provider 'anthropic'.*openai, azure_openai and ollama.*model\.endpoint",
     ):
         found("model", "anthropic")
+
+
+@pytest.mark.parametrize("provider", ["openai", "azure_openai", "ollama"])
+@pytest.mark.parametrize(
+    ("login", "meant"), [("us%40er:pass%2Fword-1", b"us@er:pass/word-1"), ("token-1", b"token-1:")]
+)
+def test_user_and_password_of_an_address_are_a_header_and_not_in_the_address(
+    block: Block, provider: str, login: str, meant: bytes
+) -> None:
+    connection = found(block, provider, api_key="k", endpoint=f"https://{login}@x.test:1/v1")
+    assert connection.endpoint == "https://x.test:1/v1"
+    kind, sent = connection.headers["Authorization"].split()
+    assert (kind, base64.b64decode(sent)) == ("Basic", meant)
+    assert sent not in repr(connection)

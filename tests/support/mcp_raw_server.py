@@ -29,6 +29,7 @@ DEFAULTS: dict[str, Any] = {
     "ignore_term": False,  # neither SIGTERM nor the end of its input ends it
     "capabilities": {"tools": {}},
     "lives": None,  # a file with how often it may still be started
+    "quotes": [],  # variables whose values it quotes wherever something goes wrong
 }
 
 
@@ -67,6 +68,8 @@ class Server:
         if said["ignore_term"]:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
         sys.stderr.write(said["stderr"])
+        if said["quotes"]:
+            sys.stderr.write(f"{self.quoted()}\n")
         sys.stderr.flush()
         self.write(said["stdout"])
         if said["lives"] is not None and not self.may_live():
@@ -78,6 +81,9 @@ class Server:
                 self.take(json.loads(line))
         while said["ignore_term"]:
             time.sleep(60)
+
+    def quoted(self) -> str:
+        return " ".join(os.environ.get(name, "") for name in self.said["quotes"])
 
     def may_live(self) -> bool:
         file = Path(self.said["lives"])
@@ -99,6 +105,9 @@ class Server:
         elif method == "tools/call":
             name = message["params"]["name"]
             getattr(self, f"do_{name}")(message, message["params"].get("arguments") or {})
+        elif method != "initialize" and "id" in message:  # Claude Code asks, and waits for seconds
+            error = {"code": -32601, "message": "Method not found"}
+            self.send({"jsonrpc": "2.0", "id": message["id"], "error": error})
 
     def greeting(self, message: dict[str, Any]) -> dict[str, Any]:
         return {
@@ -125,7 +134,7 @@ class Server:
         self.answer(message["id"], text(json.dumps({**here, "pid": os.getpid()})))
 
     def do_die(self, _message: dict[str, Any], arguments: dict[str, Any]) -> None:
-        sys.stderr.write("about to die\n")
+        sys.stderr.write(f"about to die {self.quoted()}".strip() + "\n")
         sys.stderr.flush()
         os._exit(arguments.get("code", 3))
 
@@ -137,10 +146,11 @@ class Server:
         self.answer(message["id"], text(str(child.pid)))
 
     def do_fail(self, message: dict[str, Any], _arguments: dict[str, Any]) -> None:
-        self.answer(message["id"], {**text("no such thing; key sk-ant-api03-AAAABBBB"), **ERROR})
+        words = f"no such thing; key sk-ant-api03-AAAABBBB {self.quoted()}".strip()
+        self.answer(message["id"], {**text(words), **ERROR})
 
     def do_refuse(self, message: dict[str, Any], _arguments: dict[str, Any]) -> None:
-        error = {"code": -32602, "message": "that is not allowed"}
+        error = {"code": -32602, "message": f"that is not allowed {self.quoted()}".strip()}
         self.send({"jsonrpc": "2.0", "id": message["id"], "error": error})
 
     def do_misanswer(self, message: dict[str, Any], _arguments: dict[str, Any]) -> None:

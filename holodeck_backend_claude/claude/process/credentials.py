@@ -6,12 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit
 
 from holodeck_backend_claude.claude.process.providers import PATHS, PROVIDERS, Need, Provider, Way
 from holodeck_backend_claude.connections import NOT_SENDABLE, is_sendable
 from holodeck_backend_claude.contract import BackendInitError
-from holodeck_backend_claude.redaction import remember_secrets
+from holodeck_backend_claude.redaction import passwords_in, remember_secrets
 
 if TYPE_CHECKING:
     from holodeck_backend_claude.config import Agent
@@ -51,7 +50,7 @@ def find_credentials(agent: Agent, host: Mapping[str, str]) -> Credentials:
         found |= asked.variables_for(need)
     if address := asked.given.get(provider.address):
         found[provider.address] = address
-        remember_secrets(_passwords(address))
+        remember_secrets(passwords_in(address))
     reserved = frozenset(name for need in provider.needs for name in need.names)
     return Credentials(found, reserved | {provider.address})
 
@@ -149,14 +148,3 @@ def _existing(value: str, name: str, provider: Provider) -> Path:
             f"the file that {name} names for {provider.title} does not exist: {value}"
         )
     return path
-
-
-def _passwords(address: str) -> Iterator[str]:
-    """What a URL holds before its @, as written and as meant."""
-    try:
-        password = urlsplit(address).password
-    except ValueError:
-        return
-    if password:
-        yield password
-        yield unquote(password)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from holodeck_backend_claude.contract import ToolEnd, ToolStart
+from holodeck_backend_claude.redaction import mask_secrets
 
 if TYPE_CHECKING:
     from claude_agent_sdk import ToolResultBlock, ToolUseBlock
@@ -61,6 +62,8 @@ class Calls:
         call = self._calls.get(block.tool_use_id, {})
         parent = call.get("parent_call_id")
         text, is_error = _result_text(block.content), bool(block.is_error)
+        if is_error:  # of a tool of Claude Code's own, which no policy of ours stood around
+            text = mask_secrets(text)
         self._results.append(
             {
                 "call_id": block.tool_use_id,

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from holodeck_backend_claude.concurrency.threads import in_thread
 from holodeck_backend_claude.concurrency.together import together
-from holodeck_backend_claude.redaction import mask_known_secrets, mask_secrets, remember_secrets
+from holodeck_backend_claude.redaction import mask_secrets
 from holodeck_backend_claude.retrieval.embedding.models import ServiceModel
 from holodeck_backend_claude.retrieval.errors import EmbeddingError
 
@@ -55,7 +55,6 @@ class ServiceEmbedder:
         retries: int = _RETRIES,
         timeout: float = _SECONDS_PER_REQUEST,
     ) -> None:
-        remember_secrets([model.connection.api_key])
         self._model = model
         self._retries = retries
         self._timeout = timeout
@@ -165,7 +164,11 @@ def _open(
     request = OpenAIEmbeddingPromptExecutionSettings(
         ai_model_id=model.name, dimensions=model.dimensions, encoding_format="float"
     )
-    limits: dict[str, Any] = {"max_retries": retries, "timeout": timeout}
+    limits: dict[str, Any] = {
+        "max_retries": retries,
+        "timeout": timeout,
+        "default_headers": model.connection.headers,
+    }
     key, address = model.connection.api_key, model.connection.endpoint
     version = model.connection.api_version
     if version is None:
@@ -209,7 +212,7 @@ def _failure(model: ServiceModel, error: BaseException) -> EmbeddingError:
     told = mask_secrets(str(error)) or type(error).__name__
     hint = {401: "; check the key", 403: "; check the key", 404: "; check name and endpoint"}
     return EmbeddingError(
-        f"{model.provider} at {mask_known_secrets(model.connection.endpoint)}, "
+        f"{model.provider} at {model.connection.endpoint}, "
         f"model {model.name!r}: {told}"
         f"{hint.get(status or 0, '')}",
         rejected_input=status in _REJECTED_INPUT,

@@ -19,6 +19,8 @@ from mcp.shared.session import ProgressFnT
 from pydantic import ValidationError
 
 from holodeck_backend_claude.concurrency import end_task, wait_out
+from holodeck_backend_claude.failures import error_text
+from holodeck_backend_claude.redaction import mask_secrets
 from holodeck_backend_claude.tools.mcp.errors import (
     SESSION_GONE,
     BadAnswerError,
@@ -229,10 +231,10 @@ class Connection:
                     self._server,
                 )
             case Exception():
-                self._log.debug("not understood: %s", message)
+                self._log.debug("not understood: %s", error_text(message))
 
     async def _server_log(self, params: types.LoggingMessageNotificationParams) -> None:
-        self._log.debug("[%s] %s", params.level, params.data)
+        self._log.debug("[%s] %s", params.level, mask_secrets(str(params.data)))
 
     # -------------------------------------------------------------------------------- within
 

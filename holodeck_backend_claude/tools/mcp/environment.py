@@ -11,7 +11,7 @@ from mcp.client.stdio import get_default_environment
 
 from holodeck_backend_claude.config.dotenv import read_variables
 from holodeck_backend_claude.contract import BackendInitError
-from holodeck_backend_claude.redaction import is_secret_name, remember_secrets
+from holodeck_backend_claude.redaction import is_secret_name, passwords_in, remember_secrets
 
 if TYPE_CHECKING:
     from pydantic import SecretStr
@@ -50,7 +50,11 @@ def own_variables(config: MCPTool, base_dir: Path) -> dict[str, str]:
 
 
 def own_headers(config: MCPTool) -> dict[str, str]:
-    """The headers that agent.yaml gives the server; their values are masked from now on."""
+    """The headers that agent.yaml gives the server.
+
+    Those that are secret are masked from now on, and so is a password in its address.
+    """
+    remember_secrets(passwords_in(config.url))
     headers = _revealed(config.headers)
     for name, value in headers.items():
         if is_secret_name(name) or name.lower() in {"cookie", "proxy-authorization"}:

@@ -10,6 +10,7 @@ from contextvars import ContextVar
 from functools import cache
 
 from holodeck_backend_claude.failures import error_text
+from holodeck_backend_claude.redaction import mask_secrets
 
 connection_log: ContextVar[logging.Logger | None] = ContextVar("connection_log", default=None)
 """The logger of the connection that the running code belongs to."""
@@ -30,5 +31,6 @@ def _redirect(record: logging.LogRecord) -> bool:
     if log is None or record.name == log.name:
         return True
     cause = record.exc_info[1] if record.exc_info else None
-    log.debug("%s%s", record.getMessage(), f": {error_text(cause)}" if cause else "")
+    said = mask_secrets(record.getMessage())
+    log.debug("%s%s", said, f": {error_text(cause)}" if cause else "")
     return False

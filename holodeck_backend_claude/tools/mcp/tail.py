@@ -35,7 +35,7 @@ class Tail:
         """Take a whole line."""
         if line := line.strip()[:LONGEST_LINE]:
             self._lines.append(line)
-            self._log.debug("%s", line)
+            self._log.debug("%s", mask_secrets(line))
 
     @property
     def text(self) -> str:
