@@ -94,3 +94,43 @@ def registry(*probes: Probe) -> Registry:
     """The tool types of this package, and that of these probes."""
     known = load_plugins().registry
     return replace(known, tool_types={**known.tool_types, **registry_of(*probes).tool_types})
+
+
+def written_agent(plants: Plants, url: str, collector: str = NOWHERE) -> dict[str, Any]:
+    """What an agent.yaml says that has a secret in each place but those of tools.
+
+    Args:
+        plants: The secrets.
+        url: Where its model is reached.
+        collector: Where its telemetry goes.
+    """
+    return {
+        "name": "helper",
+        "model": {
+            "provider": "anthropic",
+            "name": "claude-sonnet-4-5",
+            "api_key": plants["model: key"],
+            "endpoint": plants.into(url, "model: password of the endpoint"),
+        },
+        "instructions": "Be kind.",
+        "execution": {"max_retries": 0, "llm_timeout": 20},
+        "embedding_provider": {
+            "provider": "openai",
+            "api_key": plants["embeddings: key"],
+            "endpoint": plants.into(NOWHERE, "embeddings: password"),
+        },
+        "claude": {"env": {"OF_CLAUDE": plants["claude.env"]}},
+        "observability": {
+            "enabled": True,
+            "traces": {"capture_content": True},
+            "exporters": {
+                "console": {"enabled": True},
+                "otlp": {
+                    "protocol": "http",
+                    "endpoint": plants.into(collector, "collector: password"),
+                    "headers": {"x-api-key": plants["collector: header"]},
+                    "timeout_ms": 1_000,
+                },
+            },
+        },
+    }

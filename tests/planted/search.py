@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import traceback
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
@@ -67,7 +68,7 @@ class Search(Generic[L]):
             await backend.initialize()
             self._result(await backend.invoke_once("Hi"))
         except HoloDeckError as error:
-            self.said += [str(error), repr(error)]
+            self.said += [str(error), repr(error), "".join(traceback.format_exception(error))]
             self._result(error.result if isinstance(error, BackendError) else None)
         finally:
             await backend.teardown()

@@ -105,6 +105,11 @@ async def test_each_process_has_its_own_secrets_and_no_other(
             pids = {name: session.pid or 0 for name, session in zip(STARTED, sessions, strict=True)}
             running = {process.pid: process for process in below(os.getpid())}
             readable = readable_by_others(private_folders)
+            in_files = {
+                path.name: found
+                for path in private_folders.rglob("*")
+                if path.is_file() and (found := plants.found_in(path.read_text(errors="replace")))
+            }
         finally:
             await asyncio.gather(*(backend.teardown() for backend in backends))
 
@@ -117,6 +122,8 @@ async def test_each_process_has_its_own_secrets_and_no_other(
     assert plants.found_in(*(running[pid].environment for pid in others)) == set()
     assert plants.found_in(*(process.command for process in running.values())) == set()
     assert readable == []
+    native_servers = {f"{name}-desk: {place}" for name in NATIVE for place in ("env", "file")}
+    assert in_files == {"mcp-servers.json": native_servers}
 
 
 async def test_a_shell_has_what_the_page_says(lab: Lab, plants: Plants) -> None:

@@ -9,6 +9,7 @@ from mcp.shared.exceptions import McpError
 
 from holodeck_backend_claude.contract import ToolServerError
 from holodeck_backend_claude.failures import cause_text
+from holodeck_backend_claude.redaction import mask_secrets
 
 SESSION_GONE = "Session terminated"  # what mcp's client makes of an HTTP status 404
 
@@ -26,11 +27,14 @@ class BadAnswerError(Exception):
 
 
 def reason_of(error: BaseException) -> str:
-    """Why a connection failed, in one line.
+    """Why a connection failed, in one line, secrets masked.
 
     A task group of anyio wraps what happened; of several failures the first says most.
     """
-    first = next(_leaves(error), error)
+    return mask_secrets(_reason(next(_leaves(error), error)))
+
+
+def _reason(first: BaseException) -> str:
     match first:
         case httpx.HTTPError():
             return _http_reason(first)

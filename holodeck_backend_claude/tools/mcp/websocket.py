@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
+from holodeck_backend_claude.failures import error_text
 from holodeck_backend_claude.tools.mcp.errors import ServerLostError
 from holodeck_backend_claude.tools.mcp.streams import (
     LONGEST_MESSAGE,
@@ -54,7 +55,9 @@ async def websocket_streams(
     try:
         socket = await opening
     except (OSError, TimeoutError, WebSocketException) as cause:
-        raise ServerLostError(f"it cannot be reached: {cause}", server=config.name) from cause
+        raise ServerLostError(
+            f"it cannot be reached: {error_text(cause)}", server=config.name
+        ) from cause
 
     async def read(ends: Ends) -> None:
         async for text in socket:
