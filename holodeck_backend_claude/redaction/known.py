@@ -14,7 +14,11 @@ from urllib.parse import quote, quote_plus, unquote, urlsplit
 _SECRET_NAME = re.compile(
     r"(?:^|[_.-])(?:key|token|secret|password|passwd|pwd|passphrase|credentials?|authorization"
     r"|headers)$"
+    r"|[_.-](?:pass|pat|auth)$"
+    r"|(?:password|passwd|api_?key)$"
+    r"|(?-i:[a-z](?:Key|Token|Secret))$"
     r"|^api_?k[eys]{0,3}$"
+    r"|^identity_header$"
     r"|connection_string"
     r"|bearer_token",
     re.IGNORECASE,

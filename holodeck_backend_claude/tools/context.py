@@ -79,5 +79,7 @@ def secrets_of(agent: Agent) -> Iterator[str]:
     for provider in providers:
         yield from passwords_in(provider.endpoint if provider else None)
     keys = [provider.api_key for provider in providers if provider and provider.api_key]
-    keys += [value for name, value in agent.dotenv.items() if is_secret_name(name)]
     yield from (key.get_secret_value() for key in keys)
+    for name, value in agent.dotenv.items():
+        text = value.get_secret_value()
+        yield from (text,) if is_secret_name(name) else passwords_in(text)

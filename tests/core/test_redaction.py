@@ -116,6 +116,8 @@ class TestTextsOfOurOwn:
         "GOOGLE_CREDENTIALS", "OTEL_EXPORTER_OTLP_HEADERS", "AZURE_CONNECTION_STRING",
         "api_key", "api_kye", "apiKey", "x-api-key", "password", "pwd", "token", "credential",
         "Authorization", "headers", "connection_string", "ssh_passphrase",
+        "PGPASSWORD", "DB_PASS", "GITHUB_PAT", "X-Auth", "MYAPIKEY", "accessToken", "clientSecret",
+        "IDENTITY_HEADER",
     ],
 )  # fmt: skip
 def test_names_of_variables_and_settings_that_hold_secrets(name: str) -> None:
@@ -133,6 +135,9 @@ def test_names_of_variables_and_settings_that_hold_secrets(name: str) -> None:
         "tokenizer",
         "API_KIND",
         "header",
+        "pass",
+        "GIT_ASKPASS",
+        "SSH_AUTH_SOCK",
         "PATH",
     ],
 )

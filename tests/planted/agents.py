@@ -22,27 +22,33 @@ LOGGERS = (
     "holodeck_backend_claude", "claude_agent_sdk", "mcp", "httpx", "semantic_kernel", "openai",
 )  # fmt: skip
 _RAW_SERVER = Path(__file__).parents[1] / "support" / "mcp_raw_server.py"
+_QUOTED = ("OWN_TOKEN", "FILE_TOKEN", "PGPASSWORD", "DATABASE_URL", "MCP_CONFIG")
 
 
 def mcp_server(plants: Plants, folder: Path, name: str = "desk", **said: Any) -> MCPTool:
     """An MCP server of the standard library that quotes its own secrets where anything fails.
 
     Args:
-        plants: What it is given: a variable, and one of a file.
+        plants: What it is given: variables, those of a file, and a ``config``.
         folder: Of agent.yaml.
         name: The server's.
         said: What else it does, see ``mcp_raw_server.py``.
     """
     file = folder / f"{name}.env"
     file.write_text(f"FILE_TOKEN={plants[f'{name}: file']}\n")
-    told = {"name": name, "quotes": ["OWN_TOKEN", "FILE_TOKEN"], **said}
+    told = {"name": name, "quotes": [*_QUOTED], **said}
     return MCPTool(
         name=name,
         description="A server.",
         command=sys.executable,
         args=("-I", "-S", str(_RAW_SERVER), json.dumps(told)),
-        env={"OWN_TOKEN": plants[f"{name}: env"]},
+        env={
+            "OWN_TOKEN": plants[f"{name}: env"],
+            "PGPASSWORD": plants[f"{name}: password"],
+            "DATABASE_URL": plants.into("redis://host.test/1", f"{name}: URL"),
+        },
         env_file=file.name,
+        config={"stores": [{"apiKey": plants[f"{name}: config"]}]},
     )
 
 

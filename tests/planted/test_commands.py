@@ -92,7 +92,8 @@ class Commands:
                 "description": "A server.",
                 "command": server.command,
                 "args": list(server.args),
-                "env": {"OWN_TOKEN": plants["desk: env"]},
+                "env": {name: value.get_secret_value() for name, value in server.env.items()},
+                "config": server.config,
                 "env_file": server.env_file,
             }
         ]

@@ -55,7 +55,7 @@ def agent_with(lab: Lab, plants: Plants, credential: str, collector: str) -> Age
         None,
         name=credential,
         model={"auth_provider": provider, "api_key": None, "endpoint": address},
-        tools=(mcp_server(plants, lab.folder, f"{credential}-desk"),),
+        tools=(mcp_server(plants, lab.folder, f"{credential}-desk", quotes=[]),),
         dotenv={name: SecretStr(value) for name, value in given.items()},
         **{**said, **({"observability": None} if credential in NATIVE else {})},
     )
@@ -81,6 +81,10 @@ def test_claude_code_is_given_the_secrets_of_its_auth_provider(
     agent = agents[credential]
     given = child_environment(agent, agent.environment(), lab.folder)
     assert plants.found_in(*given.values()) == own_secrets(credential)
+
+
+def secrets_of(server: str) -> set[str]:
+    return {f"{server}: {what}" for what in ("env", "file", "password", "URL", "config")}
 
 
 def servers(running: list[Process]) -> dict[str, Process]:
@@ -117,13 +121,13 @@ async def test_each_process_has_its_own_secrets_and_no_other(
     for name, pid in pids.items():
         assert plants.found_in(running[pid].environment) == own_secrets(name)
         desk = of_servers[f"{name}-desk"]
-        assert plants.found_in(desk.environment) == {f"{name}-desk: env", f"{name}-desk: file"}
+        assert plants.found_in(desk.environment) == secrets_of(f"{name}-desk")
     others = running.keys() - {*pids.values(), *(process.pid for process in of_servers.values())}
     assert plants.found_in(*(running[pid].environment for pid in others)) == set()
     assert plants.found_in(*(process.command for process in running.values())) == set()
     assert readable == []
-    native_servers = {f"{name}-desk: {place}" for name in NATIVE for place in ("env", "file")}
-    assert in_files == {"mcp-servers.json": native_servers}
+    (native,) = NATIVE
+    assert in_files == {"mcp-servers.json": secrets_of(f"{native}-desk")}
 
 
 async def test_a_shell_has_what_the_page_says(lab: Lab, plants: Plants) -> None:

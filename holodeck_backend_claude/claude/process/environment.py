@@ -13,7 +13,7 @@ from holodeck_backend_claude.claude.settings.environment import values_of
 from holodeck_backend_claude.claude.subagents import VARIABLES as SUBAGENT_VARIABLES
 from holodeck_backend_claude.claude.telemetry import telemetry_variables
 from holodeck_backend_claude.contract import BackendInitError
-from holodeck_backend_claude.redaction import remember_secrets
+from holodeck_backend_claude.redaction import passwords_in, remember_secrets
 
 if TYPE_CHECKING:
     from holodeck_backend_claude.config import Agent
@@ -93,6 +93,7 @@ def child_environment(agent: Agent, host: Mapping[str, str], folder: Path) -> di
     }
     own = values_of(settings.env)
     remember_secrets(own.values())
+    remember_secrets(password for value in own.values() for password in passwords_in(value))
     taken = own.keys() & (environment.keys() | credentials.reserved)
     if taken:
         raise BackendInitError(

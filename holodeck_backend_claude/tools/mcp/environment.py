@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mcp.client.stdio import get_default_environment
 
@@ -45,7 +45,7 @@ def own_variables(config: MCPTool, base_dir: Path) -> dict[str, str]:
     variables = _of_file(config, base_dir) | _revealed(config.env)
     if config.config:
         variables[CONFIG_VARIABLE] = json.dumps(config.config)
-    remember_secrets(value for name, value in variables.items() if is_secret_name(name))
+    remember_secrets(_secrets_in({**variables, CONFIG_VARIABLE: config.config}))
     return variables
 
 
@@ -60,6 +60,20 @@ def own_headers(config: MCPTool) -> dict[str, str]:
         if is_secret_name(name) or name.lower() in {"cookie", "proxy-authorization"}:
             remember_secrets([value, value.rpartition(" ")[2]])  # after "Bearer "
     return headers
+
+
+def _secrets_in(said: Mapping[str, Any]) -> Iterator[str]:
+    """The values under names of secrets, however deep, and passwords in addresses."""
+    for name, value in said.items():
+        match value:
+            case str() if is_secret_name(name):
+                yield value
+            case str():
+                yield from passwords_in(value)
+            case Mapping():
+                yield from _secrets_in(value)
+            case list():
+                yield from _secrets_in({f"{name} {i}": item for i, item in enumerate(value)})
 
 
 def _revealed(values: Mapping[str, SecretStr | str] | None) -> dict[str, str]:
