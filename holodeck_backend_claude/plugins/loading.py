@@ -24,6 +24,7 @@ from holodeck_backend_claude.plugins.sources import (
     default_sources,
     installed_sources,
 )
+from holodeck_backend_claude.redaction import traceback_of
 from holodeck_backend_claude.registry import Absent, Origin
 
 log = logging.getLogger(__name__)
@@ -130,7 +131,7 @@ def _read(source: Source, refusal: str | None, hooks: Hooks, watch: SlowWatch) -
         with watch.on(source.origin):
             _import_and_call(source, reading, hooks)
     except PluginError as error:
-        log.debug("plugin %r failed", source.origin.plugin, exc_info=True)
+        log.debug("plugin %r failed: %s", source.origin.plugin, traceback_of(error))
         reading.state, reading.cause = "failed", cause_of(error)
     return reading
 

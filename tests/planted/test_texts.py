@@ -13,6 +13,7 @@ import pytest
 
 from holodeck_backend_claude.config import MCPTool, VectorstoreTool
 from holodeck_backend_claude.contract import ToolCall
+from holodeck_backend_claude.plugins import load_plugins
 from holodeck_backend_claude.testing import Failure, call_tool, fail, forever, say
 from tests.e2e import lab as claude
 from tests.sk import lab as sk
@@ -161,3 +162,23 @@ async def test_on_semantic_kernel_tool_api_and_embeddings_quote_everything(
     written = [path for path in (tmp_path / ".holodeck").rglob("*") if path.is_file()]
     assert written
     assert plants.found_in(*(path.read_text(errors="replace") for path in written)) == set()
+
+
+def test_a_plugin_quotes_a_variable_when_it_is_imported(
+    tmp_path: Path,
+    plants: Plants,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    monkeypatch.setenv("SOME_TOKEN", plants["a variable"])
+    monkeypatch.syspath_prepend(tmp_path)
+    info = tmp_path / "quoting-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: quoting\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[holodeck]\nquoting = quoting_plugin\n")
+    fall = "import os\nraise RuntimeError('no entry with ' + os.environ['SOME_TOKEN'])\n"
+    (tmp_path / "quoting_plugin.py").write_text(fall)
+    loaded = load_plugins()
+    assert "no entry with" in caplog.text
+    assert plants.found_in(caplog.text, repr(loaded)) == set()
