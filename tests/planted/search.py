@@ -22,7 +22,7 @@ from .plants import Plants
 # Below httpx is httpcore, whose log at DEBUG holds the bytes of every answer.
 LOGGERS = (
     "root", "asyncio", "holodeck_backend_claude", "claude_agent_sdk", "mcp", "client", "httpx",
-    "semantic_kernel", "openai", "opentelemetry", "psycopg",
+    "semantic_kernel", "openai", "opentelemetry", "psycopg", "websockets",
 )  # fmt: skip
 
 L = TypeVar("L", claude.Lab, sk.Lab)

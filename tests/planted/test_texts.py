@@ -100,18 +100,28 @@ async def test_an_mcp_server_quotes_its_own_in_a_call(
 
 
 @pytest.mark.parametrize(
-    ("said", "status"), [({}, 401), ({}, 302), (NATIVE, 401)], ids=["", "moved", "native_mcp"]
+    ("transport", "status", "said"),
+    [
+        ("http", 401, {}),
+        ("http", 302, {}),
+        ("sse", 401, {}),
+        ("websocket", 401, {}),
+        ("http", 401, NATIVE),
+    ],
 )
-async def test_an_mcp_server_behind_http_quotes_the_headers(
-    search: Search[claude.Lab], said: dict[str, Any], status: int
+async def test_an_mcp_server_of_the_network_quotes_the_headers(
+    search: Search[claude.Lab], transport: str, status: int, said: dict[str, Any]
 ) -> None:
     async with refusing(status) as server:
-        far = MCPTool(
-            name="far",
-            description="A server.",
-            transport="http",
-            url=search.plants.into(server.url, "far: password"),
-            headers={"X-Api-Key": search.plants["far: header"]},
+        url = server.url.replace("http://", "ws://") if transport == "websocket" else server.url
+        far = MCPTool.model_validate(
+            {
+                "name": "far",
+                "description": "A server.",
+                "transport": transport,
+                "url": search.plants.into(url, "far: password"),
+                "headers": {"X-Api-Key": search.plants["far: header"]},
+            }
         )
         api = await search.lab.api([say("ok")])
         await search.run(search.reached_at(api.url), tools=(far,), **said)

@@ -5,6 +5,7 @@ mcp's own client sends no headers, and is to be removed.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
     from holodeck_backend_claude.config import MCPTool
 
 _CLOSE_SECONDS = 2.0
+
+# At DEBUG the library logs the headers of the handshake and every message.
+_log = logging.getLogger(__name__)
+_log.setLevel(logging.INFO)
 
 
 @asynccontextmanager
@@ -51,6 +56,7 @@ async def websocket_streams(
         open_timeout=config.timeout,
         close_timeout=_CLOSE_SECONDS,
         max_size=LONGEST_MESSAGE,
+        logger=_log,
     )
     try:
         socket = await opening
