@@ -31,6 +31,8 @@ NATIVE = {
     "settings": {"native_mcp": True},
     "traces": {"capture_content": True, "redaction_patterns": ["x{99}"]},
 }
+# mcp 1.26 leaves streams open where an event stream does not come about
+_STREAMS_OF_MCP = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 both_ways = pytest.mark.parametrize("said", [{}, NATIVE], ids=["", "native_mcp"])
 
 
@@ -104,7 +106,7 @@ async def test_an_mcp_server_quotes_its_own_in_a_call(
     [
         ("http", 401, {}),
         ("http", 302, {}),
-        ("sse", 401, {}),
+        pytest.param("sse", 401, {}, marks=_STREAMS_OF_MCP),
         ("websocket", 401, {}),
         ("http", 401, NATIVE),
     ],
