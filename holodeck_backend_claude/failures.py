@@ -13,6 +13,11 @@ from holodeck_backend_claude.contract import (
 )
 from holodeck_backend_claude.redaction import mask_known_secrets, mask_secrets
 
+LOOP_STOPPED = (
+    "the event loop was stopped before the agent had answered: a tool has called stop() on it; "
+    "let the tool return instead"
+)
+
 
 def error_text(error: BaseException) -> str:
     """Type and message of an error.

@@ -23,6 +23,7 @@ from holodeck_backend_claude.contract import (
     PermissionRequest,
     TurnEvent,
 )
+from holodeck_backend_claude.failures import LOOP_STOPPED
 from holodeck_backend_claude.sessions import read_turn
 
 
@@ -67,6 +68,7 @@ class LiveSession:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._task: asyncio.Task[None] | None = None
         self._turn: asyncio.Task[ExecutionResult] | None = None
+        self._request: _Request | None = None  # the one whose turn runs
         self._inbox: asyncio.Queue[_Request | None] = asyncio.Queue()
         self._questions: SimpleQueue[_Question | None] = SimpleQueue()  # None: the turn has ended
 
@@ -159,12 +161,13 @@ class LiveSession:
         async with self._opening() as session:
             self._ready.set_result(None)
             while (request := await self._inbox.get()) is not None:
+                self._request = request
                 self._turn = asyncio.create_task(
                     read_turn(session.stream(request.message), request.show)
                 )
                 await asyncio.wait({self._turn})
                 _pass_on(self._turn, request.done)
-                self._turn = None
+                self._turn = self._request = None
 
     def _stop_turn(self) -> None:
         if self._turn is not None:
@@ -185,6 +188,8 @@ class LiveSession:
         return True
 
     def _refuse_the_rest(self) -> None:
+        if self._request is not None and not self._request.done.done():
+            self._request.done.set_exception(BackendSessionError(LOOP_STOPPED))
         while not self._inbox.empty():
             request = self._inbox.get_nowait()
             if request is not None:

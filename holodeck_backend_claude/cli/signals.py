@@ -10,7 +10,10 @@ from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+import click
+
 from holodeck_backend_claude.cli.ending import end_now
+from holodeck_backend_claude.failures import LOOP_STOPPED
 
 T = TypeVar("T")
 
@@ -31,12 +34,18 @@ def run_to_end(work: Coroutine[Any, Any, T]) -> T:
     Raises:
         KeyboardInterrupt: After Ctrl-C.
         SystemExit: After one of the other signals, with the exit code that stands for it.
+        ClickException: A tool stopped the event loop.
     """
     stop = _Stop()
+    raised: list[RuntimeError] = []
 
     async def guarded() -> T:
         stop.task, stop.loop = asyncio.current_task(), asyncio.get_running_loop()
-        return await work
+        try:
+            return await work
+        except RuntimeError as error:
+            raised.append(error)
+            raise
 
     with handled_by(stop):
         try:
@@ -44,6 +53,10 @@ def run_to_end(work: Coroutine[Any, Any, T]) -> T:
         except asyncio.CancelledError:
             if stop.number is None:
                 raise
+        except RuntimeError as error:
+            if error in raised:
+                raise
+            raise click.ClickException(LOOP_STOPPED) from error
     if stop.number == signal.SIGINT:
         raise KeyboardInterrupt
     sys.exit(128 + stop.number)

@@ -12,6 +12,7 @@ from holodeck_backend_claude.calls import BoundTool
 from holodeck_backend_claude.connections import find_connection
 from holodeck_backend_claude.consent import Consent
 from holodeck_backend_claude.contract import (
+    BackendInitError,
     BackendSessionError,
     ExecutionResult,
     FileInput,
@@ -106,8 +107,8 @@ class SKBackend:
     async def _start(self) -> None:
         with keeps_from_starting():
             schema = self._agent.response_schema()
+        _check_model(self._agent.model)
         self._service = self._connect()
-        _report_unused(self._agent.model)
         try:
             self._tracing = start_tracing(self._agent, provider=_provider(self._agent.model))
             await self._open_tools.open()
@@ -203,9 +204,13 @@ def _provider(model: ModelConfig) -> str:
     return {"azure_openai": "azure.ai.openai"}.get(model.provider, model.provider)
 
 
-def _report_unused(model: ModelConfig) -> None:
-    unused = ["model.auth_provider"] if model.auth_provider is not None else []
+def _check_model(model: ModelConfig) -> None:
+    """Refuse another login than asked for; name once what merely has no effect."""
+    if model.auth_provider not in (None, "api_key"):
+        raise BackendInitError(
+            f"model.auth_provider: {model.auth_provider} is a way to reach Claude, and the "
+            f"provider is '{model.provider}', which is reached with model.api_key or its "
+            "variable: remove auth_provider from agent.yaml, or take 'provider: anthropic'"
+        )
     if model.api_version is not None and model.provider != "azure_openai":
-        unused.append("model.api_version")
-    for setting in unused:
-        log.warning("%s has no effect with the provider '%s'", setting, model.provider)
+        log.warning("model.api_version has no effect with the provider '%s'", model.provider)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.faults.registry import SESSIONS
 from tests.faults.table import Report, write
 
 
@@ -17,6 +19,7 @@ def main(arguments: list[str]) -> int:
 
         write(all_causes())
         return 0
+    os.environ.setdefault(SESSIONS, "100")
     report = Report(sys.stdout)
     folder = str(Path(__file__).parent)
     code = pytest.main([folder, "-q", "-n", "2", "--dist", "load", *arguments], plugins=[report])

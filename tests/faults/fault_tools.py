@@ -36,6 +36,8 @@ async def behave(how: str, marker: Path) -> None:
         await asyncio.Event().wait()
     if how == "block":
         time.sleep(1_000)
+    if how == "stop the loop":
+        asyncio.get_running_loop().stop()
 
 
 class FaultTool:

@@ -20,6 +20,9 @@ NOTHING = "nothing"
 LIMIT_SECONDS = 240
 """For one cause with all its values, on a machine that is busy."""
 
+SESSIONS = "FAULTS_REAL_SESSIONS"
+"""The variable that says how many sessions of the real program follow each other."""
+
 GROUPS = {
     "program": "The Claude Code program",
     "turn": "The Claude Code program in a turn",

@@ -170,6 +170,26 @@ async def test_run_is_killed(lab: FaultLab) -> str:
     return got
 
 
+STOPPED = "an error that says so"
+
+
+@fault("command", "a tool stops the event loop", dict.fromkeys(("run", "chat"), STOPPED))
+async def test_tool_stops_the_event_loop(lab: FaultLab) -> dict[str, str]:
+    program = Program(lab)
+
+    async def try_one(command: str) -> str:
+        message = ("Hi",) if command == "run" else ()
+        agent = program.agent(in_a_call="stop the loop")
+        running = await program.start(command, agent, *message, "--offline")
+        if command == "chat":
+            running.type("Hi\n")
+        got = await running.exit_code()
+        assert got == "exit code 1", running.err
+        return STOPPED if "a tool has called stop() on it" in running.err else running.err
+
+    return await each(("run", "chat"), try_one)
+
+
 @fault(
     "command",
     "run: a temporary folder that is of no use",

@@ -15,7 +15,7 @@ from holodeck_backend_claude.claude.backend import ClaudeBackend
 from holodeck_backend_claude.config import MCPTool
 from holodeck_backend_claude.contract import PermissionRequest
 from holodeck_backend_claude.plugins import load_plugins
-from holodeck_backend_claude.testing import call_tool, forever, say
+from holodeck_backend_claude.testing import Usage, call_tool, forever, say
 from tests.faults.lab import FaultLab, each, ended, refusal
 from tests.faults.registry import fault
 
@@ -128,6 +128,37 @@ async def test_store_vanishes(lab: FaultLab) -> str:
     result = await session.send("two")
     assert result.response == "ok"
     return ended(result)
+
+
+@fault(
+    "part",
+    "the budget of a conversation is used up",
+    {
+        "in the session": "max_budget_usd reached",
+        "resumed: it counts anew": "answer",
+        "its process died: it counts anew": "answer",
+        "in another conversation": "answer",
+    },
+)
+async def test_budget_is_used_up(lab: FaultLab) -> dict[str, str]:
+    said = {"sessions": {"store": "sqlite"}, "max_budget_usd": 0.5}
+    backend = await backend_with(lab, settings=said)
+    lab.model_says([forever(say("ok", usage=Usage(100_000, 10_000)))])  # 0.45 dollars
+    session = await backend.create_session()
+    await session.send("one")
+    spent = ended(await session.run_turn("two"))
+    await session.close()
+    resumed = await backend.create_session(resume=session.session_id)
+    anew = ended(await resumed.run_turn("three"))
+    os.kill(resumed.pid or 0, signal.SIGKILL)
+    replaced = ended(await resumed.run_turn("four"))
+    await resumed.close()
+    return {
+        "in the session": spent,
+        "resumed: it counts anew": anew,
+        "its process died: it counts anew": replaced,
+        "in another conversation": ended(await backend.invoke_once("five")),
+    }
 
 
 @fault("part", "a process that was connected ahead died before it was needed", "answer")

@@ -7,8 +7,9 @@ import os
 import threading
 
 from holodeck_backend_claude.testing import forever, say
+from tests.e2e.lab import children
 from tests.faults.lab import FaultLab, ended
-from tests.faults.registry import fault
+from tests.faults.registry import SESSIONS, fault
 
 
 def descriptors() -> int:
@@ -26,6 +27,27 @@ async def test_sessions_one_after_the_other(lab: FaultLab) -> str:
         await session.close()
     lost = descriptors() - before
     return f"answer, 100 times; {'no descriptor is' if lost <= 0 else f'{lost} are'} lost"
+
+
+@fault(
+    "scale",
+    "sessions of the real program, one after the other: 100 in `make faults`, 5 in CI",
+    "answer; no descriptor is lost",
+)
+async def test_real_sessions_one_after_the_other(lab: FaultLab) -> str:
+    api = await lab.api()
+    lab.model_says([forever(lambda request: say(f"echo {request.last_user_text.strip()}"))])
+    backend = await lab.backend(api)
+    await backend.invoke_once("Hi")
+    before = descriptors()
+    for number in range(int(os.environ.get(SESSIONS, "5"))):
+        session = await backend.create_session()
+        result = await session.send(f"q{number}")
+        assert (ended(result), result.response) == ("answer", f"echo q{number}")
+        await session.close()
+        assert len(children()) == 0
+    lost = descriptors() - before
+    return f"answer; {'no descriptor is' if lost <= 0 else f'{lost} are'} lost"
 
 
 @fault("scale", "20 sessions at once, each with the answer to its own question", "answer, 20 times")

@@ -45,6 +45,15 @@ async def test_a_provider_of_another_format_is_refused_with_those_that_work(lab:
         await backend.initialize()
 
 
+async def test_a_way_to_reach_claude_is_refused_and_the_usual_key_is_not(lab: Lab) -> None:
+    api = await lab.api([say("ok")])
+    for way in ("oauth_token", "bedrock", "vertex", "foundry", "custom"):
+        with pytest.raises(BackendInitError, match=rf"auth_provider: {way} .* remove auth_provide"):
+            await lab.backend(api, model={"auth_provider": way})
+    backend = await lab.backend(api, model={"auth_provider": "api_key"})
+    assert (await backend.invoke_once("Hi")).response == "ok"
+
+
 class AzureAPI(ScriptedOpenAIAPI):
     """The same API under Azure's path."""
 

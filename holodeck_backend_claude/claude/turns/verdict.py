@@ -21,8 +21,13 @@ _REASON_BY_SUBTYPE = {
 # What Claude Code calls the failures that have a reason of their own here.
 _REASON_BY_KIND = {
     "authentication_failed": outcomes.UNAUTHENTICATED,
+    "cloud_credential_error": outcomes.UNAUTHENTICATED,
     "rate_limit": outcomes.RATE_LIMITED,
 }
+
+# What the libraries of AWS, Google and Azure say of a login that gives no credential; older
+# programs pass it on without a name for the failure.
+_NO_CREDENTIAL = re.compile(r"(?i:load credentials|client_email field|TokenProvider: )")
 
 # What its texts about a connection have in common, whatever it calls the failure.
 _CONNECTION = re.compile(r"(?i:connection|connect to|socket|certificate)|\bE[A-Z]{4,}\b")
@@ -67,6 +72,8 @@ def _reason_without_status(said: SaidByCLI) -> str:
     """An API failure without an HTTP status: no answer came, or it broke off."""
     if said.kind in _REASON_BY_KIND:
         return _REASON_BY_KIND[said.kind]
+    if _NO_CREDENTIAL.search(said.text):
+        return outcomes.UNAUTHENTICATED
     if _CONNECTION.search(said.text):
         return outcomes.CONNECTION_LOST
     return outcomes.provider_error(said.kind or "unknown")

@@ -150,6 +150,19 @@ async def test_a_stream_that_is_silent_for_too_long_is_dead_and_the_next_call_re
         await opened.close()
 
 
+async def test_over_http_a_silent_stream_of_notices_is_dead_and_another_one_is_opened(
+    bench: Bench,
+) -> None:
+    async with over_http("http") as there:
+        opened = await bench.open(config("http", there.url, sse_read_timeout=0.3))
+        async with asyncio.timeout(20):
+            while [method for method, _headers in there.requests].count("GET") < 2:
+                await asyncio.sleep(0.01)
+        tools = {tool.name: tool for tool in opened.tools}
+        assert (await tools["far_add"].call({"a": 1, "b": 1})).text == "2"
+        await opened.close()
+
+
 async def test_what_a_server_asks_of_its_client_is_declined(bench: Bench) -> None:
     async with over_http("http") as there:
         opened = await bench.open(config("http", there.url))
