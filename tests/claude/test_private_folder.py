@@ -68,6 +68,27 @@ def test_a_killed_programs_folder_is_removed_by_the_next_and_a_live_ones_stays(
     assert list(temporary_folder.iterdir()) == []
 
 
+@pytest.mark.parametrize("end", ["raise SystemExit", "del folder", "end_all()"])
+def test_a_forked_child_that_ends_leaves_its_parents_folder_and_process_alone(end: str) -> None:
+    code = (
+        "import os, subprocess\n"
+        "from holodeck_backend_claude.claude.process.private_folder import PrivateFolder, end_all\n"
+        "folder = PrivateFolder()\n"
+        "launcher = folder.write_launcher('/bin/cat', ['PATH'])\n"
+        "with subprocess.Popen([launcher], stdin=-1, stdout=-1) as process:\n"
+        "    process.stdin.write(b'.')\n"
+        "    process.stdin.flush()\n"
+        "    process.stdout.read(1)\n"
+        "    if (child := os.fork()) == 0:\n"
+        f"        {end}\n"
+        "        raise SystemExit\n"
+        "    os.waitpid(child, 0)\n"
+        "    print(folder.path.exists(), folder.is_running())\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], check=True, stdout=-1, text=True)
+    assert ended.stdout == "True True\n"
+
+
 def test_a_process_that_was_never_started_has_no_id_and_is_not_killed() -> None:
     folder = PrivateFolder()
     assert folder.pid() is None

@@ -30,7 +30,8 @@ class PrivateFolder:
     process, and holds the launcher, the system prompt (so that it is on no command line) and the
     process id. Whatever the process writes is gone when :meth:`remove` has run, which also
     happens at exit and when the object is forgotten. What a killed program left behind is removed
-    by the next one.
+    by the next one. A child that this program forks has a copy of the object, but the folder is
+    not its own: there, :meth:`remove` leaves it as it is.
     """
 
     def __init__(self) -> None:
@@ -43,7 +44,8 @@ class PrivateFolder:
             (self.path / _DRAFT).unlink(missing_ok=True)
             self.path.rmdir()  # needs no descriptor, of which there may be no more
             raise
-        self.remove = weakref.finalize(self, _remove, str(self.path), lock)
+        self._owner = os.getpid()
+        self.remove = weakref.finalize(self, _remove, str(self.path), lock, self._owner)
         _in_use.add(self)
         for name in ("tmp", "config", "work"):
             (self.path / name).mkdir(mode=0o700)
@@ -99,6 +101,11 @@ class PrivateFolder:
         except (OSError, ValueError):
             return None
 
+    @property
+    def is_own(self) -> bool:
+        """Whether it was made by this program, and not by the one that this was forked from."""
+        return os.getpid() == self._owner
+
     def forget_process(self) -> None:
         """After its end: its id may soon be another one's."""
         self._pid_file.unlink(missing_ok=True)
@@ -138,12 +145,14 @@ class PrivateFolder:
 def end_all() -> None:
     """Kill every Claude Code process and remove its folder, where no exit handler will run."""
     for folder in list(_in_use):
-        folder.kill()
+        if folder.is_own:
+            folder.kill()
         folder.remove()
 
 
-def _remove(path: str, lock: int) -> None:
-    shutil.rmtree(path, ignore_errors=True)
+def _remove(path: str, lock: int, owner: int) -> None:
+    if os.getpid() == owner:
+        shutil.rmtree(path, ignore_errors=True)
     os.close(lock)
 
 

@@ -45,7 +45,8 @@ class ServerProcess:
         self._exited = protocol.exited
         self._process = Process(transport, protocol, asyncio.get_running_loop())
         self.pid: int = self._process.pid
-        self._kill_once = weakref.finalize(self, _kill_group, self.pid)  # at exit, if not before
+        # at exit, if not before
+        self._kill_once = weakref.finalize(self, _kill_group, self.pid, os.getpid())
         _running.add(self)
 
     @property
@@ -135,8 +136,9 @@ def end_all() -> None:
         process.kill()
 
 
-def _kill_group(pid: int) -> None:
-    _signal_group(pid, signal.SIGKILL)
+def _kill_group(pid: int, owner: int) -> None:
+    if os.getpid() == owner:  # a forked child that ends is not the end of its parent's servers
+        _signal_group(pid, signal.SIGKILL)
 
 
 def _signal_group(pid: int, number: signal.Signals) -> None:
