@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import logging
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +28,22 @@ from .plants import Plants
 from .refusing import refusing
 from .search import Search
 
+# Where mcp 1.26 cannot connect, it leaves streams of its own to the garbage collector.
+pytestmark = (
+    [
+        pytest.mark.filterwarnings(
+            "ignore:Exception ignored in.*MemoryObject:pytest.PytestUnraisableExceptionWarning"
+        )
+    ]
+    if version("mcp") < "1.30"
+    else []
+)
+
 # Claude Code does not mask what it sends of itself; with patterns it is not asked to send content.
 NATIVE = {
     "settings": {"native_mcp": True},
     "traces": {"capture_content": True, "redaction_patterns": ["x{99}"]},
 }
-# mcp 1.26 leaves streams open where an event stream does not come about
-_STREAMS_OF_MCP = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 both_ways = pytest.mark.parametrize("said", [{}, NATIVE], ids=["", "native_mcp"])
 
 
@@ -106,7 +117,7 @@ async def test_an_mcp_server_quotes_its_own_in_a_call(
     [
         ("http", 401, {}),
         ("http", 302, {}),
-        pytest.param("sse", 401, {}, marks=_STREAMS_OF_MCP),
+        ("sse", 401, {}),
         ("websocket", 401, {}),
         ("http", 401, NATIVE),
     ],
@@ -130,6 +141,7 @@ async def test_an_mcp_server_of_the_network_quotes_the_headers(
         assert "far: header" in search.plants.found_in(*server.heard)
     assert search.heard("MCP server failed: far")
     assert search.leaks() == {}
+    gc.collect()  # what mcp left is this test's
 
 
 @pytest.mark.parametrize("is_running", [True, False], ids=["refuses", "dead"])
