@@ -17,6 +17,7 @@ LOOP_STOPPED = (
     "the event loop was stopped before the agent had answered: a tool has called stop() on it; "
     "let the tool return instead"
 )
+_LONGEST_MESSAGE = 100_000  # characters; an error may quote whatever it was about
 
 
 def error_text(error: BaseException) -> str:
@@ -66,6 +67,6 @@ def _describe(error: BaseException) -> str:
 
 def _message(error: BaseException) -> str:
     try:
-        return str(error).strip()
+        return str(error)[:_LONGEST_MESSAGE].strip()
     except Exception:  # noqa: BLE001 - an exception whose __str__ fails still has a type
         return ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from holodeck_backend_claude.calls.bound import BoundTool, RefusedArguments, bind, failed_server
-from holodeck_backend_claude.calls.coercion import coerce
 from holodeck_backend_claude.calls.names import legal_name, wire_names
 from holodeck_backend_claude.calls.schema import SchemaRefusedError, check_schema, model_schema
 
@@ -13,7 +12,6 @@ __all__ = [
     "SchemaRefusedError",
     "bind",
     "check_schema",
-    "coerce",
     "failed_server",
     "legal_name",
     "model_schema",

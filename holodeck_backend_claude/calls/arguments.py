@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError, best_match
 
 from holodeck_backend_claude.calls.coercion import coerce
 from holodeck_backend_claude.calls.refusals import CallRefusedError
 from holodeck_backend_claude.contract import JsonSchema
+from holodeck_backend_claude.json_schema import UncheckableError, errors_of, time_limit
 
 _MOST_PROBLEMS = 5
 _LONGEST_PROBLEM = 300
@@ -29,10 +29,15 @@ def prepare_arguments(given: object, schema: JsonSchema, *, label: str) -> dict[
         label: The tool as messages name it.
 
     Raises:
-        ArgumentsRefusedError: They do not fit the schema, even where they could be coerced.
+        ArgumentsRefusedError: They do not fit the schema, even where they could be coerced, or
+            it takes too long to find out.
     """
-    arguments = coerce({} if given is None else given, schema)
-    problems = list(_problems(arguments, schema))
+    try:
+        with time_limit():
+            arguments = coerce({} if given is None else given, schema)
+            problems = list(_problems(arguments, schema))
+    except UncheckableError as cause:
+        problems = [str(cause)]
     if not problems:
         return dict(arguments)
     shown = "; ".join(problems[:_MOST_PROBLEMS])
@@ -44,7 +49,7 @@ def prepare_arguments(given: object, schema: JsonSchema, *, label: str) -> dict[
 
 
 def _problems(arguments: object, schema: JsonSchema) -> Iterator[str]:
-    for error in Draft202012Validator(schema).iter_errors(arguments):
+    for error in errors_of(arguments, schema):
         # of an anyOf that fails, the option that came closest says more than "none of them"
         deepest = best_match([error]) or error
         yield f"{_place(deepest)}{deepest.message[:_LONGEST_PROBLEM]}"

@@ -26,7 +26,7 @@ from holodeck_backend_claude.contract import (
     ToolResult,
     ToolServerError,
 )
-from holodeck_backend_claude.redaction import mask_secrets
+from holodeck_backend_claude.redaction import mask_beginning
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,10 @@ class BoundTool:
                 return ServerFailed((text,), is_error=True, server=outcome.error.server)
             return ToolResult.from_text(text_of(outcome.error), is_error=True)
         result: ToolResult = outcome.value
-        return _masked(result) if result.is_error else result
+        if not result.is_error:
+            return result
+        masked, left_out = _masked(result, self.policy.max_result_chars)
+        return cap_result(masked, self.policy.max_result_chars, left_out=left_out)
 
 
 def failed_server(result: ToolResult) -> str | None:
@@ -212,10 +215,20 @@ def _annotations(adapter: object, origin: str) -> ToolAnnotations:
     return value
 
 
-def _masked(result: ToolResult) -> ToolResult:
-    """An error result without secrets; its structured data may hold the same ones."""
+def _masked(result: ToolResult, limit: int) -> tuple[ToolResult, int]:
+    """An error result without secrets, and how much of it was left out; a long one takes long.
+
+    Its structured data may hold the same secrets.
+    """
     content = tuple(
-        block if isinstance(block, ImageContent) else replace(block, text=mask_secrets(block.text))
+        block
+        if isinstance(block, ImageContent)
+        else replace(block, text=mask_beginning(block.text, limit))
         for block in result.content
     )
-    return replace(result, content=content, structured=None)
+    left_out = sum(
+        max(0, len(block.text) - limit)
+        for block in result.content
+        if not isinstance(block, ImageContent)
+    )
+    return replace(result, content=content, structured=None), left_out

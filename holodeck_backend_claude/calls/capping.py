@@ -15,19 +15,29 @@ from holodeck_backend_claude.contract import (
 )
 
 
-def cap_result(result: ToolResult, limit: int) -> ToolResult:
+def cap_result(result: ToolResult, limit: int, *, left_out: int = 0) -> ToolResult:
     """Cut the text of a result to ``limit`` characters, the mark that tells of it included.
 
     Images do not count. Structured data above the limit is left out, because a part of it
     would be another value.
+
+    Args:
+        result: What a tool gave.
+        limit: Characters of text at most.
+        left_out: Characters that were cut off its end before.
     """
     if result.structured is not None and len(json.dumps(result.structured)) > limit:
         result = replace(result, structured=None)
-    total = sum(_length(block) for block in result.content)
+    total = left_out + text_length(result.content)
     if total <= limit:
         return result
     longest_mark = len(_mark(total, total))
     return replace(result, content=tuple(_cut(result.content, total, limit - longest_mark)))
+
+
+def text_length(content: Iterable[ContentBlock]) -> int:
+    """How many characters of text there are."""
+    return sum(_length(block) for block in content)
 
 
 def _cut(content: Iterable[ContentBlock], total: int, room: int) -> Iterable[ContentBlock]:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Mapping
 from typing import Any
 
-from jsonschema import Draft202012Validator
-
 from holodeck_backend_claude.contract import JsonSchema
+from holodeck_backend_claude.json_schema import check_time, is_valid, matches
 
 _ANY = frozenset({"string", "integer", "number", "boolean", "null", "array", "object"})
 _TYPES_OF: dict[type, frozenset[str]] = {
@@ -34,7 +32,11 @@ def coerce(value: Any, schema: JsonSchema) -> Any:
     Args:
         value: Parsed JSON, as the model sent it.
         schema: A schema as :func:`.schema.check_schema` returns it.
+
+    Raises:
+        UncheckableError: It takes longer than ``json_schema.time_limit`` allows.
     """
+    check_time()
     if isinstance(value, str):
         value = _read(value, _types(schema))
     elif isinstance(value, float) and value.is_integer():
@@ -57,10 +59,10 @@ def _as_one_of(value: Any, options: list[JsonSchema]) -> Any:
     """The value coerced by the option it is meant for: one it fits as it is, else once coerced."""
     if isinstance(value, str) and any(map(_takes_any_text, options)):
         return value
-    fitting = [option for option in options if Draft202012Validator(option).is_valid(value)]
+    fitting = [option for option in options if is_valid(value, option)]
     for option in fitting or options:
         coerced = coerce(value, option)
-        if Draft202012Validator(option).is_valid(coerced):
+        if is_valid(coerced, option):
             return coerced
     return value
 
@@ -117,7 +119,7 @@ def _property(name: str, schema: JsonSchema) -> JsonSchema:
         found: JsonSchema = properties[name]
         return found
     for pattern, found in schema.get("patternProperties", {}).items():
-        if re.search(pattern, name):
+        if matches(pattern, name):
             return found
     rest = schema.get("additionalProperties")
     return rest if isinstance(rest, dict) else {}

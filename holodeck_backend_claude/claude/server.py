@@ -5,10 +5,9 @@ from __future__ import annotations
 import base64
 import dataclasses
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from holodeck_backend_claude.calls import BoundTool, bind, coerce, wire_names
+from holodeck_backend_claude.calls import BoundTool, bind, wire_names
 from holodeck_backend_claude.contract import (
     BackendInitError,
     ContentBlock,
@@ -24,6 +23,7 @@ from holodeck_backend_claude.failures import cause_text
 if TYPE_CHECKING:
     from claude_agent_sdk import McpSdkServerConfig, SdkMcpTool
     from mcp.types import CallToolRequest, ServerResult
+    from mcp.types import ContentBlock as WireContent
     from mcp.types import ToolAnnotations as WireAnnotations
 
 SERVER_NAME = "holodeck_tools"
@@ -31,9 +31,6 @@ PREFIX = f"mcp__{SERVER_NAME}__"
 
 Run: TypeAlias = Callable[[BoundTool, Mapping[str, Any], str | None], Awaitable[ToolResult]]
 """``run(tool, arguments, call_id)``: how a server runs a call."""
-
-# Which call a handler answers; the SDK hands a handler its arguments only.
-_CALL_ID: ContextVar[str | None] = ContextVar("holodeck_call_id", default=None)
 
 
 async def _run(tool: BoundTool, arguments: Mapping[str, Any], call_id: str | None) -> ToolResult:
@@ -55,7 +52,7 @@ def to_sdk_tool(
     tool = adapter if isinstance(adapter, BoundTool) else bind(adapter)
 
     async def handler(arguments: dict[str, Any]) -> dict[str, Any]:
-        result = await run(tool, arguments, _CALL_ID.get())
+        result = await run(tool, arguments, None)
         content = [_wire_block(block) for block in result.content]
         return {"content": content, "is_error": result.is_error}
 
@@ -122,7 +119,7 @@ def build_server(
 
     sdk_tools = [_rendered(tool, name=wire, run=run) for wire, tool in tools.items()]
     config = claude_agent_sdk.create_sdk_mcp_server(name=name, tools=sdk_tools)
-    _prepare_calls(config, tools)
+    _answer_calls(config, tools, run)
     return config
 
 
@@ -155,24 +152,41 @@ def _rendered(tool: BoundTool, *, name: str, run: Run) -> SdkMcpTool[Any]:
         ) from error
 
 
-def _prepare_calls(config: McpSdkServerConfig, tools: Mapping[str, BoundTool]) -> None:
-    """Make arguments fit before the SDK validates them, and note which call is answered."""
+def _answer_calls(config: McpSdkServerConfig, tools: Mapping[str, BoundTool], run: Run) -> None:
+    """Let each call go straight to its tool, which makes the arguments fit and checks them.
+
+    The handler that the SDK sets up would refuse ``"5"`` for an integer before the tool sees it,
+    drop the call's id, and check without a limit of time.
+    """
     from mcp.server import Server
-    from mcp.types import CallToolRequest
+    from mcp.types import CallToolRequest, CallToolResult, ServerResult
 
     server = config.get("instance")
     if not isinstance(server, Server) or CallToolRequest not in server.request_handlers:
         return
-    answer = server.request_handlers[CallToolRequest]
+    refuse = server.request_handlers[CallToolRequest]
 
-    async def prepared(request: CallToolRequest) -> ServerResult:
+    async def answer(request: CallToolRequest) -> ServerResult:
         tool = tools.get(request.params.name)
-        if tool is not None:
-            request.params.arguments = coerce(request.params.arguments or {}, tool.schema)
-        _CALL_ID.set(_call_id_of(request))
-        return await answer(request)
+        if tool is None:
+            return await refuse(request)
+        result = await run(tool, request.params.arguments or {}, _call_id_of(request))
+        content = [_content(block) for block in result.content]
+        return ServerResult(CallToolResult(content=content, isError=result.is_error))
 
-    server.request_handlers[CallToolRequest] = prepared
+    server.request_handlers[CallToolRequest] = answer
+
+
+def _content(block: ContentBlock) -> WireContent:
+    """A block as Claude Code takes it: it knows no resources, so that one comes as its text."""
+    from mcp import types
+
+    match block:
+        case TextContent(text=text) | ResourceContent(text=text):
+            return types.TextContent(type="text", text=text)
+        case ImageContent(data=data, mime_type=mime_type):
+            encoded = base64.b64encode(data).decode("ascii")
+            return types.ImageContent(type="image", data=encoded, mimeType=mime_type)
 
 
 def _call_id_of(request: CallToolRequest) -> str | None:

@@ -6,12 +6,12 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
+from holodeck_backend_claude.answer_schema import ResponseFormatError, check_schema
 from holodeck_backend_claude.config.base import NonBlank
 from holodeck_backend_claude.config.paths import ExistingPath
 from holodeck_backend_claude.config.problems import AgentFileError
 from holodeck_backend_claude.config.yaml.source import read_source
 from holodeck_backend_claude.contract import ConfigError, JsonSchema
-from holodeck_backend_claude.structured_output import ResponseFormatError, check_schema
 
 if TYPE_CHECKING:
     from holodeck_backend_claude.config.agent_reader import Reading

@@ -18,6 +18,7 @@ __all__ = [
     "MASK",
     "WITHHELD",
     "is_secret_name",
+    "mask_beginning",
     "mask_known_secrets",
     "mask_remembered_secrets",
     "mask_secrets",
@@ -25,6 +26,8 @@ __all__ = [
     "remember_secrets",
     "traceback_of",
 ]
+
+_LONGEST_SECRET = 4_000  # characters; a longer one is a block whose beginning is enough
 
 MASK = "[secret]"
 WITHHELD = "[text withheld: it could not be checked for secrets]"
@@ -38,6 +41,17 @@ def mask_secrets(text: str) -> str:
     fails, nothing of the text is returned.
     """
     return _masked(text, (*FORMS, *ANNOUNCED))
+
+
+def mask_beginning(text: str, length: int) -> str:
+    """At most the first ``length`` characters, masked as :func:`mask_secrets` masks the whole.
+
+    It takes no longer for a text that is longer, and shows no part of a secret that the cut
+    goes through.
+    """
+    if len(text) <= length:
+        return mask_secrets(text)
+    return mask_secrets(text[: length + _LONGEST_SECRET])[:-_LONGEST_SECRET]
 
 
 def mask_known_secrets(text: str, *, also: Iterable[str] = ()) -> str:
@@ -69,8 +83,9 @@ def _masked(text: str, shapes: Iterable[Shape], also: Iterable[str] = ()) -> str
     try:
         for value in secret_texts(also):
             text = text.replace(value, MASK)
+        folded = text.lower()
         for shape in shapes:
-            if shape.hint in text:
+            if any(hint in text or hint in folded for hint in shape.hints):
                 text = shape.pattern.sub(_replacement, text)
     except Exception:  # noqa: BLE001 - an unchecked text must not get out, whatever went wrong
         return WITHHELD

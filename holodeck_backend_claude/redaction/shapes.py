@@ -17,17 +17,18 @@ class Shape:
 
     Attributes:
         name: Whose it is.
-        hint: What a text has to hold for the pattern to be worth a try.
+        hints: One of these a text has to hold for the pattern to be worth a try; in small
+            letters where the pattern does not care.
         pattern: The form.
     """
 
     name: str
-    hint: str
+    hints: tuple[str, ...]
     pattern: re.Pattern[str]
 
 
 def _shape(name: str, hint: str, pattern: str, flags: int = re.ASCII) -> Shape:
-    return Shape(name, hint, re.compile(pattern, flags))
+    return Shape(name, (hint,), re.compile(pattern, flags))
 
 
 _WORD = r"[A-Za-z0-9_-]"
@@ -127,44 +128,59 @@ _HEADER = rf"{_QUOTE}\s{{0,20}}[:=]\s{{0,20}}{_QUOTE}"
 _SCHEME = r"(?:(?:bearer|basic|token|apikey|digest|negotiate|ntlm)\s{1,5})?"
 
 
-def _announced(name: str, *pattern: str) -> Shape:
-    return Shape(name, "", re.compile("".join(pattern), re.IGNORECASE))
+_SURE_HINTS = ("key", "secret", "passw", "pwd", "passphrase")
+_PERHAPS_HINTS = ("token", "credential", "sig")
+
+
+def _announced(name: str, hints: tuple[str, ...], *pattern: str) -> Shape:
+    return Shape(name, hints, re.compile("".join(pattern), re.IGNORECASE))
 
 
 ANNOUNCED = (
-    _announced("scheme", r"(?P<before>\b(?:Bearer|Basic)\s+)[A-Za-z0-9._~+/=-]{8,}"),
+    _announced(
+        "scheme", ("bearer", "basic"), r"(?P<before>\b(?:Bearer|Basic)\s+)[A-Za-z0-9._~+/=-]{8,}"
+    ),
     _announced(
         "authorization",
+        ("authorization",),
         rf"(?P<before>\bauthorization{_HEADER}{_SCHEME})",
         rf"(?={_VALUE}{{0,60}}\d){_NOT_MASKED}{_VALUE}{{8,}}",
     ),
     _announced(
         "cookie",
+        ("cookie",),
         rf"(?P<before>\bcookie{_HEADER})(?=[^\s=;\"']{{1,200}}=){_NOT_MASKED}[^\r\n\"']{{4,}}",
     ),
     _announced(
         "parameter of a URL",
+        ("?", "&"),
         r"(?P<before>[?&][\w-]{0,40}(?:token|key|sig|signature|secret|password|auth)=)",
         rf"{_NOT_MASKED}[^\s&\"'<>#]{{4,}}",
     ),
     # name=value, name: value and "name": "value"; the name may end a longer one
     _announced(
         "quoted value",
+        _SURE_HINTS,
         rf"(?P<before>{_SURELY}{_QUOTE}\s*[=:]\s*(?P<quote>[\"']))",
         rf"{_NOT_MASKED}[^\"'\r\n]{{4,500}}(?P<after>(?P=quote))",
     ),
-    _announced("value in braces", rf"(?P<before>{_SURELY}\s*=\s*)\{{[^{{}}\r\n]{{1,200}}\}}"),
+    _announced(
+        "value in braces", _SURE_HINTS, rf"(?P<before>{_SURELY}\s*=\s*)\{{[^{{}}\r\n]{{1,200}}\}}"
+    ),
     _announced(
         "value",
+        _SURE_HINTS,
         rf"(?P<before>{_SURELY}{_QUOTE}(?: provided)?\s*[=:]\s*{_QUOTE})",
         rf"{_NOT_MASKED}{_VALUE}{{4,}}",
     ),
     _announced(
         "assigned value",
+        _PERHAPS_HINTS,
         rf"(?P<before>{_PERHAPS}{_QUOTE}=\s*{_QUOTE}){_NOT_MASKED}{_VALUE}{{4,}}",
     ),
     _announced(
         "value after a colon",
+        _PERHAPS_HINTS,
         rf"(?P<before>{_PERHAPS}{_QUOTE}\s*:\s*{_QUOTE})",
         rf"(?={_VALUE}{{0,60}}\d){_NOT_MASKED}{_VALUE}{{12,}}",
     ),

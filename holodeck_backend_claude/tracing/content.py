@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from holodeck_backend_claude.redaction import MASK, WITHHELD, is_secret_name, mask_secrets
+from holodeck_backend_claude.redaction import MASK, WITHHELD, is_secret_name, mask_beginning
 
 LONGEST = 32_000
 """Characters of one text; collectors refuse requests that are too large."""
@@ -27,15 +27,13 @@ class Content:
 
     def masked(self, text: str) -> str:
         """The text without secrets and without what the patterns match."""
-        text = mask_secrets(text)
+        length, text = len(text), mask_beginning(text, LONGEST)
         try:
             for pattern in self._patterns:
                 text = pattern.sub(MASK, text)
         except Exception:  # noqa: BLE001 - an unchecked text must not get out, whatever went wrong
             return WITHHELD
-        if len(text) > LONGEST:
-            return f"{text[:LONGEST]}… ({len(text)} characters)"
-        return text
+        return text if length <= LONGEST else f"{text}… ({length} characters)"
 
     def attribute(self, key: str, value: object) -> dict[str, str]:
         """``value`` as the attribute ``key``: text as it is, data as JSON; nothing if not asked."""

@@ -19,6 +19,7 @@ from unittest.mock import MagicMock
 import anyio
 import pytest
 
+from holodeck_backend_claude import redaction
 from holodeck_backend_claude.calls import BoundTool, RefusedArguments, SchemaRefusedError, bind
 from holodeck_backend_claude.concurrency import blocked_threads, in_thread
 from holodeck_backend_claude.config import ToolConfig
@@ -110,6 +111,19 @@ class TestArguments:
     ) -> None:
         result = await make_tool(returning(1), schema=COUNT).call({"n": 1, "tags": list(range(9))})
         assert "and 4 more" in result.text
+
+    async def test_arguments_that_take_for_ever_to_check_are_refused_and_the_tool_is_not_called(
+        self, make_tool: MakeTool
+    ) -> None:
+        words = {"type": "string", "pattern": "^(a|a)*$"}
+        either = {"anyOf": [words, {"type": "integer"}]}
+        for name, schema in (("plain", words), ("either", either)):
+            properties = {"type": "object", "properties": {"a": schema}}
+            result = await make_tool(returning("called"), schema=properties).call(
+                {"a": "a" * 60 + "!"}
+            )
+            assert "it took too long to check" in result.text, name
+            assert isinstance(result, RefusedArguments)
 
     async def test_a_secret_in_refused_arguments_is_masked(self, make_tool: MakeTool) -> None:
         result = await make_tool(returning(1), schema=COUNT).call({"n": "sk-ant-abcdefgh12345"})
@@ -302,6 +316,22 @@ class TestFailures:
         result = await make_tool(returning(own)).call({})
         assert result.text == "Bearer [secret] refused"
         assert result.structured is None
+
+    async def test_of_a_very_long_error_only_what_is_kept_is_looked_through(
+        self, make_tool: MakeTool, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        looked_through: list[int] = []
+
+        def mask(text: str) -> str:
+            looked_through.append(len(text))
+            return text
+
+        monkeypatch.setattr(redaction, "mask_secrets", mask)
+        own = ToolResult.from_text("e" * 5_000_000, is_error=True)
+        result = await make_tool(returning(own), max_result_chars=1_000).call({})
+        assert result.text.endswith("of 5000000 characters left out]")
+        assert len(result.text) == 1_000
+        assert max(looked_through) < 10_000
 
     async def test_secrets_in_a_good_result_are_left_alone(self, make_tool: MakeTool) -> None:
         text = "Send the header Authorization: Bearer <your token here>."

@@ -161,3 +161,19 @@ def test_a_traceback_for_a_log_holds_no_secret() -> None:
 
 def _fail() -> None:
     raise RuntimeError("no access with sk-ant-api03-abcdefgh12345678")
+
+
+@pytest.mark.parametrize("before", [0, 10, 990, 999])
+def test_the_beginning_of_a_text_shows_no_part_of_a_secret_that_the_cut_goes_through(
+    before: int,
+) -> None:
+    key = "sk-ant-api03-" + "k" * 40
+    text = "x" * before + " " + key + " " + "y" * 100_000
+    beginning = redaction.mask_beginning(text, 1_000)
+    assert len(beginning) <= 1_000
+    assert "k" * 4 not in beginning
+    assert beginning.startswith("x" * (before - len(key)))
+
+
+def test_a_short_text_is_masked_as_a_whole_by_its_beginning() -> None:
+    assert redaction.mask_beginning("api_key=hunter22", 1_000) == mask_secrets("api_key=hunter22")

@@ -7,13 +7,9 @@ from typing import Any
 
 import pytest
 
+from holodeck_backend_claude.answer_schema import ResponseFormatError, check_schema
 from holodeck_backend_claude.contract import ConfigError, ExecutionResult
-from holodeck_backend_claude.structured_output import (
-    ResponseFormatError,
-    check_schema,
-    hold_against,
-    problem_of,
-)
+from holodeck_backend_claude.structured_output import hold_against, problem_of
 
 CITY: dict[str, Any] = {
     "type": "object",
@@ -22,6 +18,13 @@ CITY: dict[str, Any] = {
     "additionalProperties": False,
 }
 ROME = {"city": "Rome", "people": 3}
+
+
+def nested(levels: int) -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": "object"}
+    for _ in range(levels):
+        schema = {"type": "object", "properties": {"a": schema}}
+    return schema
 
 
 @pytest.mark.parametrize(
@@ -44,13 +47,49 @@ ROME = {"city": "Rome", "people": 3}
         (
             {"type": "object", "properties": {"a": {"$ref": "#/$defs/B"}}},
             "$.properties.a.$ref",
-            "'#/$defs/B' leads nowhere",
+            "'#/$defs/B' leads to no schema",
         ),
         (
-            {"type": "object", "properties": {"a": {"$ref": "https://example.org/a"}}},
-            "$.properties.a.$ref",
-            "leads nowhere",
+            {"type": "object", "properties": {"default": {"$ref": "https://example.org/a"}}},
+            "$.properties.default.$ref",
+            "leads to no schema",
         ),
+        (
+            {"type": "object", "properties": {"a": {"$dynamicRef": "https://example.org/a"}}},
+            "$.properties.a.$dynamicRef",
+            "not supported",
+        ),
+        (
+            {"type": "object", "properties": {"a": {"$id": "https://example.org/a"}}},
+            "$.properties.a.$id",
+            "no '$id' here",
+        ),
+        (
+            {
+                "type": "object",
+                "properties": {"a": {"$ref": "#/$defs/A"}},
+                "$defs": {"A": {"$ref": "#/$defs/B"}, "B": {"$ref": "#/$defs/A"}},
+            },
+            "$.properties.a.$ref",
+            "leads back to itself",
+        ),
+        (
+            {"type": "object", "properties": {"a": {"$ref": "#/required"}}, "required": ["a"]},
+            "$.properties.a.$ref",
+            "leads to no schema",
+        ),
+        ({"type": "object", "$schema": 5}, "$.$schema", "no draft"),
+        ({"type": "object", "$schema": "https://example.org/draft"}, "$.$schema", "no draft"),
+        (
+            {
+                "type": "object",
+                "unevaluatedProperties": False,
+                "patternProperties": {"^a": {"type": "string"}},
+            },
+            "$.unevaluatedProperties",
+            "not supported beside 'patternProperties'",
+        ),
+        (nested(110), "$", "more than 64 levels"),
         ({"type": "object", "description": "x" * 100_000}, "$", "bytes of JSON"),
         ({"type": "object", "default": float("nan")}, "$", "not plain JSON"),
     ],
@@ -121,6 +160,38 @@ def test_an_answer_of_another_form_is_an_error_that_says_why(given: Any, why: st
     result = hold_against(ExecutionResult(""), CITY, given)
     assert result.error_reason == f"structured output invalid: {why}"
     assert result.structured_output is None
+
+
+@pytest.mark.parametrize("text", ['{"a": NaN}', '{"a": Infinity}', '{"a": 1e999}'])
+def test_a_number_that_json_does_not_have_is_no_answer(text: str) -> None:
+    result = hold_against(ExecutionResult(text), {"type": "object"})
+    assert result.error_reason == "structured output missing"
+
+
+def test_half_a_character_in_an_answer_is_replaced_so_that_it_can_be_written() -> None:
+    given = {"a\ud800": ["\ud83d\ude00", "\udfff"]}
+    for result in (
+        hold_against(ExecutionResult(json.dumps(given)), {"type": "object"}),
+        hold_against(ExecutionResult(""), {"type": "object"}, given),
+    ):
+        assert result.structured_output == {"a?": ["😀", "?"]}
+        assert json.loads(result.response.encode()) == result.structured_output
+
+
+TREE = {
+    "type": "object",
+    "properties": {"a": {"$ref": "#"}},
+    "additionalProperties": False,
+}
+
+
+def test_an_answer_that_is_nested_too_deeply_to_be_checked_is_an_error_that_says_so() -> None:
+    answer: dict[str, Any] = {}
+    for _ in range(400):
+        answer = {"a": answer}
+    result = hold_against(ExecutionResult(json.dumps(answer)), TREE)
+    assert result.is_error
+    assert "nested too deeply" in (result.error_reason or "")
 
 
 def test_a_property_of_the_form_is_never_taken_for_a_wrapping() -> None:
