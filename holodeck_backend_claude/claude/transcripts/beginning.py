@@ -54,6 +54,8 @@ class Beginning:
             config: The configuration folder of the process.
             working_directory: Where it will run.
         """
+        if self.recording is not None:
+            self.recording.is_also_in(config)
         if self.resumes is not None and self.transcripts:
             write_transcripts(config, working_directory, self.resumes, self.transcripts)
 
@@ -72,5 +74,5 @@ class Beginning:
         if written is None:
             return self  # nobody spoke yet
         if self.recording is not None:
-            await self.recording.catch_up(list(entries_of(written)))
+            self.recording.catch_up(list(entries_of(written)))
         return replace(self, resumes=self.session_id, transcripts={})

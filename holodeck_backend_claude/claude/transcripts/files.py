@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,6 +16,7 @@ Transcripts: TypeAlias = "Mapping[str, Sequence[SessionStoreEntry]]"
 """The entries of a conversation under ``""``, and those of its subagents by their subpath."""
 
 _PROJECTS = "projects"
+_ABOUT = "agent_metadata"  # the type of the entry that says what a subagent is
 _SPOKEN = ("user", "assistant")
 _BLOCK = 65_536  # bytes that are read at once from the end of a file
 
@@ -44,12 +46,42 @@ def write_transcripts(
 
 
 def _write(path: Path, entries: Sequence[Mapping[str, Any]]) -> None:
-    about = [entry for entry in entries if entry.get("type") == "agent_metadata"]
-    lines = [json.dumps(entry) for entry in entries if entry.get("type") != "agent_metadata"]
+    about = [entry for entry in entries if entry.get("type") == _ABOUT]
+    lines = [json.dumps(entry) for entry in entries if entry.get("type") != _ABOUT]
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     if about:  # of a subagent; Claude Code keeps it beside the transcript
         known = {key: value for key, value in about[-1].items() if key != "type"}
         path.with_suffix(".meta.json").write_text(json.dumps(known), encoding="utf-8")
+
+
+def read_transcripts(config: Path, session_id: str) -> dict[str, list[SessionStoreEntry]]:
+    """What Claude Code has on disk of a conversation; nothing where it has none.
+
+    Args:
+        config: The configuration folder of its process.
+        session_id: Its id.
+    """
+    path = _path_of(config, session_id)
+    if path is None:
+        return {}
+    found = {"": list(entries_of(path))}
+    folder = path.with_suffix("")
+    for each in sorted(folder.rglob("*.jsonl")):
+        found[each.relative_to(folder).with_suffix("").as_posix()] = [
+            *entries_of(each),
+            *_about(each),
+        ]
+    return found
+
+
+def _about(subagent: Path) -> Iterator[SessionStoreEntry]:
+    path = subagent.with_suffix(".meta.json")
+    with contextlib.suppress(OSError, ValueError, TypeError):
+        yield json.loads(path.read_text(encoding="utf-8")) | {"type": _ABOUT}
+
+
+def _path_of(config: Path, session_id: str) -> Path | None:
+    return next((config / _PROJECTS).glob(f"*/{session_id}.jsonl"), None)
 
 
 def mended_after_crash(config: Path, session_id: str) -> Path | None:
@@ -62,7 +94,7 @@ def mended_after_crash(config: Path, session_id: str) -> Path | None:
     Returns:
         The file; None where there is nothing to resume.
     """
-    path = next((config / _PROJECTS).glob(f"*/{session_id}.jsonl"), None)
+    path = _path_of(config, session_id)
     if path is None:
         return None
     _cut_broken_line(path)

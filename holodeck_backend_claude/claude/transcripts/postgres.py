@@ -7,6 +7,7 @@ from uuid import uuid4
 
 from holodeck_backend_claude.claude.transcripts.postgres_connection import PostgresConnection
 from holodeck_backend_claude.claude.transcripts.store import (
+    ConversationGoneError,
     columns_of,
     entries_of,
     now_ms,
@@ -44,12 +45,22 @@ class PostgresStore:
         return self._database.address
 
     async def append(
-        self, key: SessionKey, entries: list[SessionStoreEntry], *, batch: str | None = None
+        self,
+        key: SessionKey,
+        entries: list[SessionStoreEntry],
+        *,
+        batch: str | None = None,
+        goes_on: bool = False,
     ) -> None:
         """Add entries, all of them or none."""
-        if entries:
-            name = batch or uuid4().hex
-            await self._database.run(lambda connection: _append(connection, key, entries, name))
+        if not entries:
+            return
+        name = batch or uuid4().hex
+        if not await self._database.run(
+            lambda connection: _append(connection, key, entries, name, goes_on=goes_on)
+        ):
+            gone = self._database.failure("the conversation was removed")
+            raise ConversationGoneError(str(gone))
 
     async def load(self, key: SessionKey) -> list[SessionStoreEntry] | None:
         """The entries in the order they were added; None where there are none."""
@@ -108,11 +119,24 @@ def _claim_name(key: SessionKey) -> str:
 
 
 async def _append(
-    connection: Connection, key: SessionKey, entries: list[SessionStoreEntry], batch: str
-) -> None:
+    connection: Connection,
+    key: SessionKey,
+    entries: list[SessionStoreEntry],
+    batch: str,
+    *,
+    goes_on: bool,
+) -> bool:
+    """Add entries; False where a conversation is to go on that is not there."""
     project, session_id, subpath = columns_of(key)
     now = now_ms()
     async with connection.transaction(), connection.cursor() as cursor:
+        if goes_on:
+            await cursor.execute(
+                "SELECT FROM holodeck_sessions WHERE project = %s AND session_id = %s",
+                (project, session_id),
+            )
+            if not cursor.rowcount:
+                return False
         await cursor.execute(
             "INSERT INTO holodeck_sessions AS old VALUES (%s, %s, %s, %s, %s, %s)"
             " ON CONFLICT (project, session_id) DO UPDATE SET used_ms = excluded.used_ms,"
@@ -127,6 +151,7 @@ async def _append(
                 " VALUES (%s, %s, %s, %s, %s) ON CONFLICT DO NOTHING",
                 [(project, session_id, subpath, *row) for row in rows_of(entries)],
             )
+    return True
 
 
 async def _delete(connection: Connection, key: SessionKey) -> None:

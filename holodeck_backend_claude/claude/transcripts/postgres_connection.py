@@ -94,13 +94,13 @@ class PostgresConnection:
                 return await self._attempt(work)
             except psycopg.OperationalError as lost:
                 if not was_connected:
-                    raise self._failure(lost) from lost
+                    raise self.failure(lost) from lost
             except psycopg.Error as cause:
-                raise self._failure(cause) from cause
+                raise self.failure(cause) from cause
             try:
                 return await self._attempt(work)
             except psycopg.Error as cause:
-                raise self._failure(cause) from cause
+                raise self.failure(cause) from cause
 
     async def _attempt(self, work: Callable[[Connection], Awaitable[T]]) -> T:
         task = asyncio.ensure_future(self._connected(work))
@@ -114,7 +114,7 @@ class PostgresConnection:
             raise
         await self._cut_off(task)
         await self._hang_up()
-        raise self._failure(f"no answer within {OPERATION_SECONDS:g} s")
+        raise self.failure(f"no answer within {OPERATION_SECONDS:g} s")
 
     async def _connected(self, work: Callable[[Connection], Awaitable[T]]) -> T:
         if self._connection is None:
@@ -149,13 +149,13 @@ class PostgresConnection:
             await connection.execute(
                 "SELECT set_config(%s, %s, false)", (f"tcp_keepalives_{name}", str(value))
             )
-        await postgres_schema.prepare(connection, self._failure)
+        await postgres_schema.prepare(connection, self.failure)
         await self._lock_again(connection)
 
     async def _lock_again(self, connection: Connection) -> None:
         for name in self._locks:
             if not await _try_lock(connection, name):
-                raise self._failure(
+                raise self.failure(
                     "the connection was lost, and meanwhile another program took the conversation"
                 )
 
@@ -165,7 +165,8 @@ class PostgresConnection:
             with contextlib.suppress(Exception):
                 await connection.close()
 
-    def _failure(self, why: object) -> StoreError:
+    def failure(self, why: object) -> StoreError:
+        """That it cannot be used, and why."""
         text = " ".join(mask_secrets(str(why)).split())
         return StoreError(f"the session store in {self.address} cannot be used: {text}")
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from holodeck_backend_claude.claude.transcripts.claims import FileClaims
-from holodeck_backend_claude.claude.transcripts.sqlite_file import SqliteFile, transaction
+from holodeck_backend_claude.claude.transcripts.sqlite_file import BusyError, SqliteFile
+from holodeck_backend_claude.claude.transcripts.sqlite_schema import transaction
 from holodeck_backend_claude.claude.transcripts.store import (
+    ConversationGoneError,
+    StoreError,
     columns_of,
     entries_of,
     now_ms,
@@ -42,12 +46,22 @@ class SqliteStore:
         return str(self._file.path)
 
     async def append(
-        self, key: SessionKey, entries: list[SessionStoreEntry], *, batch: str | None = None
+        self,
+        key: SessionKey,
+        entries: list[SessionStoreEntry],
+        *,
+        batch: str | None = None,
+        goes_on: bool = False,
     ) -> None:
         """Add entries, all of them or none."""
-        if entries:
-            name = batch or uuid4().hex
-            await self._file.run(lambda connection: _append(connection, key, entries, name))
+        if not entries:
+            return
+        self._keep_claims()
+        name = batch or uuid4().hex
+        if not await self._file.run(
+            lambda connection: _append(connection, key, entries, name, goes_on=goes_on)
+        ):
+            raise ConversationGoneError(str(self._file.failure("the conversation was removed")))
 
     async def load(self, key: SessionKey) -> list[SessionStoreEntry] | None:
         """The entries in the order they were added; None where there are none."""
@@ -77,6 +91,8 @@ class SqliteStore:
     async def delete(self, key: SessionKey) -> None:
         """Remove a conversation with its subagents, or with ``subpath`` only that one."""
         await self._file.run(lambda connection: _delete(connection, key))
+        with contextlib.suppress(StoreError):  # somebody reads on and on: it is emptied later
+            await self._file.run(_empty_log)
 
     async def overview(self, project_key: str) -> list[StoredSession]:
         """A project's conversations, the last used first."""
@@ -92,7 +108,7 @@ class SqliteStore:
         try:
             return self._claims.take(columns_of(key))
         except OSError as cause:
-            raise self._file.failure(cause.strerror or str(cause)) from cause
+            raise self._claims_failure(cause) from cause
 
     async def release(self, key: SessionKey) -> None:
         """Give up a claim."""
@@ -103,13 +119,38 @@ class SqliteStore:
         await self._file.close()
         self._claims.drop_all()
 
+    def _keep_claims(self) -> None:
+        try:
+            if self._claims.keep():
+                return
+        except OSError as cause:
+            raise self._claims_failure(cause) from cause
+        raise self._file.failure(
+            f"{self._claims.folder} was removed, and meanwhile another program took the "
+            f"conversation"
+        )
+
+    def _claims_failure(self, cause: OSError) -> StoreError:
+        return self._file.failure(
+            f"which of its conversations are in use is kept in the folder {self._claims.folder}, "
+            f"which cannot be written: {cause.strerror or cause}"
+        )
+
 
 def _append(
-    connection: sqlite3.Connection, key: SessionKey, entries: list[SessionStoreEntry], batch: str
-) -> None:
+    connection: sqlite3.Connection,
+    key: SessionKey,
+    entries: list[SessionStoreEntry],
+    batch: str,
+    *,
+    goes_on: bool,
+) -> bool:
+    """Add entries; False where a conversation is to go on that is not there."""
     project, session_id, subpath = columns_of(key)
     now = now_ms()
     with transaction(connection):
+        if goes_on and not _is_there(connection, project, session_id):
+            return False
         changed = connection.execute(
             "INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?)"
             " ON CONFLICT (project, session_id) DO UPDATE SET used_ms = excluded.used_ms,"
@@ -124,6 +165,12 @@ def _append(
                 " VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
                 [(project, session_id, subpath, *row) for row in rows_of(entries)],
             )
+    return True
+
+
+def _is_there(connection: sqlite3.Connection, project: str, session_id: str) -> bool:
+    query = "SELECT 1 FROM sessions WHERE project = ? AND session_id = ?"
+    return connection.execute(query, (project, session_id)).fetchone() is not None
 
 
 def _delete(connection: sqlite3.Connection, key: SessionKey) -> None:
@@ -140,5 +187,10 @@ def _delete(connection: sqlite3.Connection, key: SessionKey) -> None:
                     f"DELETE FROM {table} WHERE project = ? AND session_id = ?",  # noqa: S608
                     (project, session_id),
                 )
-    # what was deleted is still in the write-ahead log until it is emptied
-    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def _empty_log(connection: sqlite3.Connection) -> None:
+    """Remove what was deleted from the write-ahead log, where it still is."""
+    (is_busy, *_pages) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    if is_busy:
+        raise BusyError("database is locked")

@@ -31,6 +31,10 @@ class StoreError(BackendSessionError):
     """The store cannot do what was asked; the text says which one and why."""
 
 
+class ConversationGoneError(StoreError):
+    """A conversation that is to go on is in the store no longer: somebody removed it."""
+
+
 class TranscriptStore(Protocol):
     """Keeps the entries of conversations, each under a project and a session id.
 
@@ -44,7 +48,12 @@ class TranscriptStore(Protocol):
         ...
 
     async def append(
-        self, key: SessionKey, entries: list[SessionStoreEntry], *, batch: str | None = None
+        self,
+        key: SessionKey,
+        entries: list[SessionStoreEntry],
+        *,
+        batch: str | None = None,
+        goes_on: bool = False,
     ) -> None:
         """Add entries, all of them or none.
 
@@ -52,6 +61,10 @@ class TranscriptStore(Protocol):
             key: The conversation, or with ``subpath`` that of a subagent in it.
             entries: In their order; one whose ``uuid`` is there already is left out.
             batch: A name of this very call; the same one again right after it changes nothing.
+            goes_on: Whether the conversation is known to be there.
+
+        Raises:
+            ConversationGoneError: It is not there, although it is to go on.
         """
         ...
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from holodeck_backend_claude.claude.transcripts import recording as module
 from holodeck_backend_claude.claude.transcripts.beginning import Beginning
 from holodeck_backend_claude.claude.transcripts.recording import Recording
 from holodeck_backend_claude.claude.transcripts.sqlite import SqliteStore
@@ -27,10 +29,12 @@ class Away(SqliteStore):
 
     is_away = False
     does_it_first = False
+    tries = 0
 
-    async def append(self, key: Any, entries: Any, *, batch: str | None = None) -> None:
+    async def append(self, key: Any, entries: Any, **how: Any) -> None:
+        self.tries += 1
         if not self.is_away or self.does_it_first:
-            await super().append(key, entries, batch=batch)
+            await super().append(key, entries, **how)
         if self.is_away:
             raise StoreError("the store is away")
 
@@ -50,6 +54,7 @@ async def test_the_folder_of_the_process_is_no_part_of_the_name(
 ) -> None:
     await recording.append(FROM_SDK, [entry("a")])
     await recording.append({**FROM_SDK, "subpath": "subagents/x"}, [entry("b")])
+    assert await recording.settle() is None
     assert await store.load(key_of("agent", SESSION)) == [entry("a")]
     assert await store.list_subkeys({"project_key": "agent", "session_id": SESSION}) == [
         "subagents/x"
@@ -64,6 +69,7 @@ async def test_what_was_not_taken_is_kept_told_and_taken_later_in_order_and_once
     mode = {"type": "mode"}  # has no uuid: a second one would be kept
     store.does_it_first = does_it_first
     await recording.append(FROM_SDK, [entry("a")])
+    assert await recording.settle() is None
     store.is_away = True
     await recording.append(FROM_SDK, [entry("b"), mode])  # type: ignore[list-item]
     await recording.append(FROM_SDK, [entry("c")])
@@ -94,7 +100,105 @@ async def test_an_append_that_is_cancelled_is_made_up_for(
     appending.cancel()
     await asyncio.wait({appending})
     await recording.append(FROM_SDK, [entry("b")])
+    assert await recording.settle() is None
     assert await store.load(key_of("agent", SESSION)) == [entry("a"), entry("b")]
+
+
+class Hanging(SqliteStore):
+    """A store that answers nothing until it is let go."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.let_go = asyncio.Event()
+        self.tries = 0
+
+    async def append(self, key: Any, entries: Any, **how: Any) -> None:
+        self.tries += 1
+        await self.let_go.wait()
+        await super().append(key, entries, **how)
+
+
+async def test_a_store_that_hangs_delays_no_turn_but_its_end_and_that_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Hanging(tmp_path / "s.db")
+    recording = Recording(store, "agent", SESSION)
+    for number in range(20):  # the SDK hands on no result before each of these has returned
+        await recording.append(FROM_SDK, [entry(str(number))])
+    with monkeypatch.context() as patched:
+        patched.setattr(module, "SETTLE_SECONDS", 0.1)
+        assert str(await recording.settle()).endswith("s.db has not taken it within 0.1 s")
+    assert store.tries == 1
+    store.let_go.set()
+    assert await recording.settle() is None
+    assert len(await store.load(key_of("agent", SESSION)) or []) == 20
+    await recording.close()
+
+
+async def test_a_store_that_hangs_at_the_end_is_closed_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(module, "SETTLE_SECONDS", 0.1)
+    recording = Recording(Hanging(tmp_path / "s.db"), "agent", SESSION)
+    await recording.append(FROM_SDK, [entry("a")])
+    await recording.close()
+    assert "not stored to its end" in caplog.text
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+async def test_a_store_that_failed_is_asked_again_at_the_end_of_the_turn(
+    recording: Recording, store: Away
+) -> None:
+    store.is_away = True
+    for number in range(20):
+        await recording.append(FROM_SDK, [entry(str(number))])
+        await asyncio.sleep(0)
+    while recording._handing_over is None or not recording._handing_over.done():
+        await asyncio.sleep(0)
+    tried = store.tries
+    await recording.append(FROM_SDK, [entry("last")])
+    await recording.settle()
+    assert (tried, store.tries) == (1, 2)
+
+
+class TestAConversationThatWasRemovedFromTheStore:
+    def write(self, config: Path) -> None:
+        project = config / "projects" / "-tmp-x-work"
+        subagents = project / SESSION / "subagents"
+        subagents.mkdir(parents=True)
+        (project / f"{SESSION}.jsonl").write_text(
+            "".join(f"{json.dumps(each)}\n" for each in (entry("a"), {"type": "mode"}, entry("b")))
+        )
+        (subagents / "agent-1.jsonl").write_text('{"type":"user","uuid":"s"}\n')
+        (subagents / "agent-1.meta.json").write_text('{"agentType":"finder"}')
+
+    async def test_is_stored_there_again_from_its_first_word(
+        self, recording: Recording, store: Away, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        self.write(tmp_path)
+        Beginning(SESSION, recording=recording).prepare(tmp_path, tmp_path)
+        await recording.append(FROM_SDK, [entry("a"), {"type": "mode"}])
+        assert await recording.settle() is None
+        await store.delete(key_of("agent", SESSION))
+        await recording.append(FROM_SDK, [entry("b"), entry("c")])  # c is not in the file yet
+        assert await recording.settle() is None
+        key = key_of("agent", SESSION)
+        assert await store.load(key) == [entry("a"), {"type": "mode"}, entry("b"), entry("c")]
+        of_subagent = await store.load({**key, "subpath": "subagents/agent-1"})
+        about = {"type": "agent_metadata", "agentType": "finder"}
+        assert of_subagent == [{"type": "user", "uuid": "s"}, about]
+        assert "was removed from" in caplog.text
+
+    async def test_is_told_with_each_turn_where_its_beginning_is_unknown(
+        self, recording: Recording, store: Away
+    ) -> None:
+        recording.knows([entry("a")])
+        for word in ("b", "c"):
+            await recording.append(FROM_SDK, [entry(word)])
+            problem = await recording.settle()
+            assert problem is not None
+            assert "s.db cannot be used: the conversation was removed" in problem
+        assert await store.load(key_of("agent", SESSION)) is None
 
 
 class TestAfterACrash:
@@ -113,6 +217,7 @@ class TestAfterACrash:
         path = self.write(tmp_path, lines)
         begun = Beginning(SESSION, recording=recording)
         again = await begun.again(tmp_path)
+        assert await recording.settle() is None
         assert await store.load(key_of("agent", SESSION)) == [told, untold]
         assert again.options()["resume"] == SESSION
         assert again.options()["session_store"] is recording
