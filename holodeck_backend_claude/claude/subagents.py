@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
+from holodeck_backend_claude.claude.settings.agents import STARTS_SUBAGENTS
 from holodeck_backend_claude.contract import BackendInitError
 
 if TYPE_CHECKING:
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
 
 AGENT_TOOL = "Agent"
 """The built-in tool of Claude Code that starts a subagent, under its name on the wire."""
-
-_NO_FURTHER = [AGENT_TOOL, "Task"]  # a subagent starts no subagents; Task is the older name
 
 # What the model may say of a task. Which model does it, with how much effort, where, and whether
 # anybody waits for it, is for agent.yaml to say.
@@ -60,7 +59,7 @@ def subagent_definitions(
             description=subagent.description,
             prompt=subagent.prompt_text(agent.base_dir),
             tools=None if subagent.tools is None else _resolved(name, subagent.tools, known),
-            disallowedTools=list(_NO_FURTHER),
+            disallowedTools=list(STARTS_SUBAGENTS),
             model=subagent.model,
             maxTurns=subagent.max_turns,
             effort=subagent.effort,
@@ -98,7 +97,7 @@ def _resolved(subagent: str, wanted: Collection[str], known: Mapping[str, list[s
                 f"claude.agents.{subagent}.tools: {name!r} may be any of {', '.join(wire_names)}; "
                 f"give one of these names"
             )
-        if not wire_names or name in _NO_FURTHER:
+        if not wire_names:
             raise BackendInitError(_unknown(subagent, name, known))
         found += wire_names
     return list(dict.fromkeys(found))
@@ -106,8 +105,6 @@ def _resolved(subagent: str, wanted: Collection[str], known: Mapping[str, list[s
 
 def _unknown(subagent: str, name: str, known: Mapping[str, list[str]]) -> str:
     where = f"claude.agents.{subagent}.tools"
-    if name in _NO_FURTHER:
-        return f"{where}: a subagent cannot start subagents; remove {name!r}"
     short = sorted(each for each in known if not each.startswith("mcp__"))
     near = difflib.get_close_matches(name, known, n=1)
     meant = f" (did you mean {near[0]!r}?)" if near else ""

@@ -43,7 +43,7 @@ _OTHER_KINDS = (
     (b"\x1f\x8b", "a gzip archive; unpack it"),
 )
 _HEIF = re.compile(rb"....ftyp(?:heic|heix|mif1|msf1|hevc|avif)", re.DOTALL)
-_ENCRYPTED = re.compile(rb"/Encrypt\s+\d+\s+\d+\s+R\b")
+_ENCRYPTED = re.compile(rb"/Encrypt(?:\s+\d+\s+\d+\s+R\b|\s*<<)")
 _TAKEN = "images (PNG, JPEG, GIF, WebP), PDFs and UTF-8 texts"
 
 
@@ -98,17 +98,23 @@ def _ready(file: FileInput) -> InputFile:
 
 def _bytes(path: Path) -> bytes:
     try:
-        if not stat.S_ISREG(path.stat().st_mode):
-            kind = "a folder" if path.is_dir() else "no regular file"
-            raise InputFileError(f"{path} is {kind}")
-        with path.open("rb") as stream:
-            return stream.read(MAX_TOTAL_BYTES + 1)
+        mode = path.stat().st_mode
+        data = _beginning(path) if stat.S_ISREG(mode) else None
     except FileNotFoundError:
         raise InputFileError(f"there is no file {path}") from None
     except OSError as cause:
         raise InputFileError(f"{path} cannot be read: {cause.strerror or cause}") from None
     except ValueError as cause:  # a NUL byte in the path itself
         raise InputFileError(f"{str(path)!r} cannot be read: {cause}") from None
+    if data is None:
+        raise InputFileError(f"{path} is {'a folder' if stat.S_ISDIR(mode) else 'no regular file'}")
+    return data
+
+
+def _beginning(path: Path) -> bytes:
+    """What a file holds, up to a byte more than is allowed."""
+    with path.open("rb") as stream:
+        return stream.read(MAX_TOTAL_BYTES + 1)
 
 
 def _checked(name: str, data: bytes, said: str | None) -> InputFile:

@@ -27,7 +27,7 @@ def exporters_of(config: ExportersConfig, signal: Signal, watch: Watch) -> list[
     """
     found = []
     if (otlp := config.to_collector) is not None:
-        found.append(watch.over(_to_collector(otlp, signal)))
+        found.append(watch.over(_to_collector(otlp, signal, watch)))
     if (console := config.to_console) is not None:
         found.append(_to_console(signal, formatter(console)))
     return found
@@ -50,7 +50,7 @@ def _to_console(signal: Signal, write: Any) -> Any:
             return ConsoleLogRecordExporter(out=out, formatter=write)
 
 
-def _to_collector(otlp: OTLPExporterConfig, signal: Signal) -> Any:
+def _to_collector(otlp: OTLPExporterConfig, signal: Signal, watch: Watch) -> Any:
     headers = {name: value.get_secret_value() for name, value in otlp.headers.items()}
     remember_secrets((*headers.values(), *passwords_in(otlp.url)))
     seconds = otlp.timeout_ms / 1_000
@@ -67,6 +67,7 @@ def _to_collector(otlp: OTLPExporterConfig, signal: Signal) -> Any:
             headers=headers,
             timeout=seconds,
             compression=Compression(otlp.compression or "none"),
+            session=_session(watch),
         )
     import grpc  # type: ignore[import-untyped]
 
@@ -78,3 +79,17 @@ def _to_collector(otlp: OTLPExporterConfig, signal: Signal) -> Any:
         timeout=seconds,
         compression=how.get(otlp.compression or "", grpc.Compression.NoCompression),
     )
+
+
+def _session(watch: Watch) -> Any:
+    """An HTTP session that follows no redirect: the exporter takes one for success."""
+    import requests
+
+    def look_at(response: Any, **_more: Any) -> None:
+        if response.is_redirect:
+            watch.failed(f"it answered {response.status_code}, a redirect, which is not followed")
+
+    session = requests.Session()
+    session.max_redirects = 0
+    session.hooks["response"].append(look_at)
+    return session

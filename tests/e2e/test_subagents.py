@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
+from holodeck_backend_claude.claude.settings import SubagentConfig
 from holodeck_backend_claude.contract import (
     BackendInitError,
     TextDelta,
@@ -152,7 +154,6 @@ async def test_a_subagent_gets_the_tools_it_names_and_no_other(
     [
         (["kb_serch"], "claude.agents.finder.tools names 'kb_serch' (did you mean 'kb_search'?)"),
         (["Bash"], "claude.agents.finder.tools names 'Bash', which the agent does not have"),
-        (["Agent"], "a subagent cannot start subagents; remove 'Agent'"),
     ],
 )
 async def test_a_tool_that_the_agent_does_not_have_stops_the_start(
@@ -163,6 +164,12 @@ async def test_a_tool_that_the_agent_does_not_have_stops_the_start(
     with pytest.raises(BackendInitError) as caught:
         await lab.backend(api, Probe(), settings=settings)
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["Agent", "Task"])
+def test_an_agent_file_whose_subagent_could_start_subagents_is_refused(name: str) -> None:
+    with pytest.raises(ValidationError, match=f"cannot start subagents; remove '{name}'"):
+        SubagentConfig.model_validate({**FINDER, "tools": [name]})
 
 
 @pytest.mark.parametrize(

@@ -77,6 +77,7 @@ def test_the_size_of_an_image_is_in_its_header(data: bytes, media_type: str) -> 
         (webp()[:14], "x.bin is a damaged image/webp"),
         (png(8_001, 1), "x.bin has 8001 x 1 pixels, and 8000 are taken each way"),
         (PDF + b"/Encrypt 5 0 R", "x.bin is an encrypted PDF"),
+        (PDF + b"trailer << /Encrypt << /Filter /Standard >> >>", "x.bin is an encrypted PDF"),
         (b"PK\x03\x04\x14\x00\x06\x00", "x.bin is a ZIP archive, as .docx"),
         (b"II*\x00\x08\x00", "x.bin is a TIFF image; save it as PNG"),
         (b"\x00\x00\x00\x18ftypheic\x00\x00", "x.bin is a HEIF image; save it as JPEG"),
@@ -101,8 +102,9 @@ def test_anything_else_is_refused_by_name_with_the_reason(
 def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for name, why in [("nothing", "there is no file"), ("", "is a folder"), ("pipe", "no regular")]:
-        with pytest.raises(InputFileError, match=why):
+        with pytest.raises(InputFileError, match=why) as caught:
             read_files([tmp_path / name])
+        assert str(caught.value).count(str(tmp_path)) == 1
     with pytest.raises(InputFileError, match="cannot be read"):
         read_files(["a\0b"])
 

@@ -9,6 +9,8 @@ import socket
 import sys
 
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 
 from holodeck_backend_claude.config import ObservabilityConfig
 from holodeck_backend_claude.contract import BackendInitError, ToolCall, ToolResult
@@ -189,6 +191,28 @@ async def test_a_dead_collector_is_one_warning(
     assert len(told) == 1, [r.getMessage() for r in told]
     assert "http://127.0.0.1:9" in told[0].getMessage()
     assert all(record.exc_info is None for record in caplog.records)
+
+
+@pytest.mark.parametrize("status", [302, 307])
+async def test_a_collector_that_redirects_is_one_warning_and_nothing_is_sent_elsewhere(
+    lab: Lab, receiver: OTLPReceiver, caplog: pytest.LogCaptureFixture, status: int
+) -> None:
+    async def elsewhere(request: web.Request) -> web.Response:
+        return web.Response(status=status, headers={"Location": f"{receiver.url}{request.path}"})
+
+    app = web.Application()
+    app.router.add_post("/{path:.*}", elsewhere)
+    async with TestServer(app) as server:
+        otlp = {"protocol": "http", "endpoint": str(server.make_url("")).rstrip("/")}
+        config = ObservabilityConfig(enabled=True, exporters={"otlp": otlp})
+        _, backend = await lab.run([say("ok")], observability=config)
+        await backend.invoke_once("Hi")
+        await backend.teardown()
+
+    told = [r.getMessage() for r in caplog.records if r.levelno >= logging.WARNING]
+    assert len(told) == 1
+    assert f"it answered {status}, a redirect" in told[0]
+    assert receiver.requests == []
 
 
 async def test_a_collector_that_never_answers_does_not_keep_the_agent(

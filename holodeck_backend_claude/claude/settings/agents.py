@@ -15,6 +15,9 @@ SubagentName: TypeAlias = Annotated[
     str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")
 ]
 
+STARTS_SUBAGENTS = ("Agent", "Task")
+"""The built-in tool of Claude Code that starts a subagent, and its older name."""
+
 
 class SubagentConfig(BaseModel):
     """One subagent: a model of its own with a prompt of its own, for one task at a time.
@@ -45,6 +48,13 @@ class SubagentConfig(BaseModel):
     def _exactly_one_prompt(self) -> SubagentConfig:
         if (self.prompt is None) == (self.prompt_file is None):
             raise ValueError("give either 'prompt' or 'prompt_file', not both and not neither")
+        return self
+
+    @model_validator(mode="after")
+    def _starts_no_others(self) -> SubagentConfig:
+        for name in self.tools or ():
+            if name in STARTS_SUBAGENTS:
+                raise ValueError(f"a subagent cannot start subagents; remove {name!r} from 'tools'")
         return self
 
     def prompt_text(self, base_dir: Path) -> str:
