@@ -73,7 +73,9 @@ class SessionOwner:
             context=self._context_for_call,
             trace=self._current_trace,
         )
-        self.process = RenewedClient(lambda before: connect(self._calls.run, before))
+        self.process = RenewedClient(
+            lambda before: connect(self._calls.run, before), session_id=beginning.session_id
+        )
         self._spent = NOTHING  # by the process that runs
         self.ended_by: str | None = None
         self._connected_in = contextvars.copy_context()
@@ -145,6 +147,9 @@ class SessionOwner:
                 break
             except Exception as cause:  # noqa: BLE001  the SDK raises bare Exception for a dead CLI
                 await self.process.discard()
+                # What is in the transcript may be in a store as well, and cannot be taken back: a
+                # message that is there was said, and another process would be told it twice.
+                request.begun |= request.sent and self.process.has_noted_message
                 if request.begun or not was_usable:
                     request.stop(outcomes.CRASHED, self.process.described(cause))
         return turn
@@ -159,7 +164,7 @@ class SessionOwner:
         answers = Answers(request.trace, self.process.tools) if request.trace.is_on else None
         async with request.limited(self._turn_seconds):
             request.sent = True
-            await client.send(request.message, request.files)
+            await self.process.send(request.message, request.files)
             async for message in client.receive():
                 request.begun |= is_of_turn(message)
                 if answers is not None:

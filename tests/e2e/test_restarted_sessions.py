@@ -5,10 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from collections.abc import Awaitable
 from pathlib import Path
+from typing import Self
 
 import pytest
+from claude_agent_sdk import Message
 
+from holodeck_backend_claude.claude.process.client import Client
 from holodeck_backend_claude.claude.session import ClaudeSession
 from holodeck_backend_claude.contract import BackendSessionError, ToolCall
 from holodeck_backend_claude.testing import Answer, ModelRequest, call_tool, forever, hang, say
@@ -79,6 +83,62 @@ async def test_a_turn_whose_process_dies_in_a_tool_is_not_run_again(
         await resumed.send("Once more")
         assert "And now?" in said(api.requests[-1])
         assert ("Remember 41." in said(api.requests[-1])) == bool(turns_before)
+
+
+@pytest.mark.parametrize("turns_before", [0, 1])
+@pytest.mark.parametrize("settings", [{}, SQLITE])
+async def test_a_message_that_was_written_down_when_the_process_died_is_not_sent_twice(
+    lab: Lab, settings: dict[str, object], turns_before: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api = await lab.api(forever(say("ok")))
+    backend = await lab.backend(api, settings=settings)
+    session = await backend.create_session()
+    for _ in range(turns_before):
+        await session.send("Remember 41.")
+
+    receive = Client.receive
+
+    async def die_unheard(client: Client) -> None:
+        monkeypatch.setattr(Client, "receive", receive)
+        assert client.folder
+        while not is_written_down("Do it", client.folder.configuration):
+            await asyncio.sleep(0.001)
+        kill(session)
+
+    monkeypatch.setattr(Client, "receive", lambda client: Unheard(die_unheard(client)))
+    with pytest.raises(BackendSessionError, match="subprocess terminated unexpectedly"):
+        await session.send("Do it")
+    await session.send("And now?")
+    assert said(api.requests[-1]).count("Do it") == 1
+    assert ("Remember 41." in said(api.requests[-1])) == bool(turns_before)
+    await session.close()
+    if settings:
+        resumed = await backend.create_session(resume=session.session_id)
+        await resumed.send("Once more")
+        assert (
+            said(api.requests[-1]).count("Do it") == said(api.requests[-1]).count("And now?") == 1
+        )
+
+
+class Unheard:
+    """No message, but an end."""
+
+    def __init__(self, end: Awaitable[None]) -> None:
+        self._end = end
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Message:
+        await self._end
+        raise ConnectionError("the process is gone")
+
+
+def is_written_down(message: str, config: Path) -> bool:
+    """Whether the whole message is in a transcript."""
+    text = "".join(path.read_text() for path in config.glob("projects/*/*.jsonl"))
+    lines = text.splitlines(keepends=True)
+    return any(message in line and '"type":"user"' in line and line[-1] == "\n" for line in lines)
 
 
 async def test_a_process_that_does_not_stop_its_turn_is_replaced(

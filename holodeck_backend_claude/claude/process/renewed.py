@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
+from holodeck_backend_claude.claude.transcripts.growth import TranscriptEnd
 from holodeck_backend_claude.contract import BackendSessionError
 
 if TYPE_CHECKING:
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
     from holodeck_backend_claude.calls import BoundTool
     from holodeck_backend_claude.claude.process.client import Client
+    from holodeck_backend_claude.contract import InputFile
 
 log = logging.getLogger(__name__)
 
@@ -31,6 +33,7 @@ class RenewedClient:
 
     Args:
         connect: Makes a client and its tools; given the one that it replaces.
+        session_id: The conversation.
 
     Attributes:
         client: The last one that was made.
@@ -40,8 +43,15 @@ class RenewedClient:
         is_idle: Whether it is between two turns.
     """
 
-    def __init__(self, connect: Callable[[Client | None], Awaitable[tuple[Client, Tools]]]) -> None:
+    def __init__(
+        self,
+        connect: Callable[[Client | None], Awaitable[tuple[Client, Tools]]],
+        *,
+        session_id: str,
+    ) -> None:
         self._connect = connect
+        self._session_id = session_id
+        self._sent_at: TranscriptEnd | None = None
         self.client: Client | None = None
         self.tools: Tools = {}
         self.is_starting = True
@@ -74,6 +84,18 @@ class RenewedClient:
             self._turns = 0
         finally:
             self.is_starting = False
+
+    async def send(self, message: str, files: Sequence[InputFile] = ()) -> None:
+        """Give the process a user message, with the files that go along with it."""
+        client = self.running
+        folder = client.folder
+        self._sent_at = TranscriptEnd(folder.configuration, self._session_id) if folder else None
+        await client.send(message, files)
+
+    @property
+    def has_noted_message(self) -> bool:
+        """Whether the message sent last is in the transcript: another process would know it."""
+        return self._sent_at is not None and self._sent_at.has_message_after()
 
     async def settle(
         self, *, is_over: bool, goes_on: bool, feed: Callable[[Message], object]

@@ -23,8 +23,8 @@ class Request:
         files: What goes along with it.
         events: Where whoever asked reads the turn.
         sent: Whether the process was given the message.
-        begun: Whether the process has said anything about it: from then on it may have done
-            something, and is not asked again.
+        begun: Whether the process has said anything about it, or has written the message down:
+            from then on it may have done something, and is not asked again.
         stopped_by: The reason why the turn was ended from our side, if it was.
         detail: What is known about that reason.
         ended: Set once the result is among the events.
