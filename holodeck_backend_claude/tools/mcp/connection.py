@@ -19,15 +19,16 @@ from mcp.shared.session import ProgressFnT
 from pydantic import ValidationError
 
 from holodeck_backend_claude.concurrency import end_task, wait_out
-from holodeck_backend_claude.failures import error_text
-from holodeck_backend_claude.redaction import mask_secrets
+from holodeck_backend_claude.tools.mcp.answers import Unanswered
 from holodeck_backend_claude.tools.mcp.errors import (
-    SESSION_GONE,
     BadAnswerError,
     NotSentError,
     ServerLostError,
+    first_problem,
     reason_of,
+    unknown_version,
 )
+from holodeck_backend_claude.tools.mcp.notices import Notices
 from holodeck_backend_claude.tools.mcp.quiet import connection_log, quieten
 from holodeck_backend_claude.tools.mcp.streams import Outgoing, Streams
 from holodeck_backend_claude.tools.mcp.watched import Sent, WatchedOutgoing, sending
@@ -161,12 +162,12 @@ class Connection:
         except ValidationError as cause:
             raise BadAnswerError(
                 f"it answered {request.method} in a form that is not the protocol's: "
-                f"{_first_problem(cause)}"
+                f"{first_problem(cause)}"
             ) from cause
         except McpError as error:
-            if error.error.message == SESSION_GONE:
-                self._why = "it does not know the session any more"
-            elif error.error.code != types.CONNECTION_CLOSED:
+            if isinstance(error.error, Unanswered):
+                raise BadAnswerError(error.error.message) from error
+            if error.error.code != types.CONNECTION_CLOSED:
                 raise
             self._stop.set()
             await self._over.wait()  # so that the reason is known; it ends in bounded time
@@ -180,12 +181,13 @@ class Connection:
         try:
             async with self._streams() as (incoming, outgoing):
                 watched = WatchedOutgoing(outgoing, self._stop.set)
+                notices = Notices(self._server, self._log)
                 session = ClientSession(
                     incoming,
                     cast(Outgoing, watched),
                     list_roots_callback=_no_roots,
-                    logging_callback=self._server_log,
-                    message_handler=self._handle,
+                    logging_callback=notices.take_log,
+                    message_handler=notices.take,
                     client_info=types.Implementation(name="holodeck-backend-claude", version="1"),
                 )
                 async with session:
@@ -216,25 +218,13 @@ class Connection:
             raise
         except ValidationError as cause:
             raise BadAnswerError(
-                f"its answer to 'initialize' is not the protocol's: {_first_problem(cause)}"
+                f"its answer to 'initialize' is not the protocol's: {first_problem(cause)}"
             ) from cause
+        except RuntimeError as cause:
+            raise unknown_version(cause) from cause
         self._session = session
         self._ready.set()
         await self._stop.wait()
-
-    async def _handle(self, message: object) -> None:
-        match message:
-            case types.ServerNotification(root=types.ToolListChangedNotification()):
-                self._log.info(
-                    "the MCP server '%s' says that its tools changed; the agent goes on with those "
-                    "it started with",
-                    self._server,
-                )
-            case Exception():
-                self._log.debug("not understood: %s", error_text(message))
-
-    async def _server_log(self, params: types.LoggingMessageNotificationParams) -> None:
-        self._log.debug("[%s] %s", params.level, mask_secrets(str(params.data)))
 
     # -------------------------------------------------------------------------------- within
 
@@ -273,9 +263,3 @@ def _reporting(on_progress: OnProgress | None) -> ProgressFnT | None:
         on_progress(progress, total, message or "")
 
     return report
-
-
-def _first_problem(cause: ValidationError) -> str:
-    first = cause.errors(include_url=False, include_input=False)[0]
-    place = ".".join(str(step) for step in first["loc"])
-    return f"{place}: {first['msg']}" if place else str(first["msg"])

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Iterator
 
 import httpx
 from mcp.shared.exceptions import McpError
+from mcp.shared.version import SUPPORTED_PROTOCOL_VERSIONS
+from pydantic import ValidationError
 
 from holodeck_backend_claude.contract import ToolServerError
 from holodeck_backend_claude.failures import cause_text
 from holodeck_backend_claude.redaction import mask_secrets
-
-SESSION_GONE = "Session terminated"  # what mcp's client makes of an HTTP status 404
+from holodeck_backend_claude.tools.mcp.answers import Unanswered
 
 
 class ServerLostError(ToolServerError):
     """The connection to a server is gone, or could not be made; the text says why."""
+
+
+class TooLongError(ServerLostError):
+    """A server sent a message that is too long to be kept."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"it sent a message of over {limit} bytes", server="")
 
 
 class NotSentError(Exception):
@@ -34,12 +43,53 @@ def reason_of(error: BaseException) -> str:
     return mask_secrets(_reason(next(_leaves(error), error)))
 
 
+def first_problem(cause: ValidationError) -> str:
+    """What is wrong first in what a server sent, without what it was."""
+    first = cause.errors(include_url=False, include_input=False)[0]
+    place = ".".join(str(step) for step in first["loc"])
+    return f"{place}: {first['msg']}" if place else str(first["msg"])
+
+
+def unknown_version(cause: RuntimeError) -> BadAnswerError:
+    """The words for what mcp raises where a server answers in a version it does not know."""
+    version = str(cause).rpartition(": ")[2]
+    first, *_, last = SUPPORTED_PROTOCOL_VERSIONS
+    return BadAnswerError(
+        f"it speaks version {version[:40]!r} of the protocol, which is not known here (known are "
+        f"{first} to {last}): update the server, or the Python package 'mcp'"
+    )
+
+
+def refusal(status: int, phrase: str, location: str | None) -> str:
+    """The words for an answer of HTTP that is none to the request, such as a redirect."""
+    where = f" to {location[:200]}" if location else ""
+    return f"it answered {status} {phrase[:80]}{where}"
+
+
+def unreachable(error: BaseException) -> str:
+    """Why no connection came about."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return (
+                f"its certificate is not trusted: {cause.verify_message}; if it is the right "
+                "server, set SSL_CERT_FILE to a file with the certificate of its authority"
+            )
+        if isinstance(cause, ssl.SSLError):
+            return (
+                f"no encrypted connection came about ({cause.reason}): check host, port and "
+                "scheme in 'url'"
+            )
+        cause = cause.__cause__ or cause.__context__
+    return f"it cannot be reached: {cause_text(error)}"
+
+
 def _reason(first: BaseException) -> str:
     match first:
         case httpx.HTTPError():
             return _http_reason(first)
-        case McpError() if SESSION_GONE in str(first):
-            return "it answered 404 Not Found"
+        case McpError(error=Unanswered(message=why)):
+            return why
         case McpError():
             return f"it answered with an error: {first}"
         case BadAnswerError():
@@ -50,11 +100,12 @@ def _reason(first: BaseException) -> str:
 def _http_reason(error: httpx.HTTPError) -> str:
     match error:
         case httpx.HTTPStatusError(response=response):
-            where = f" to {location}" if (location := response.headers.get("location")) else ""
-            return f"it answered {response.status_code} {response.reason_phrase}{where}"
+            return refusal(
+                response.status_code, response.reason_phrase, response.headers.get("location")
+            )
         case httpx.TimeoutException():
             return "it did not answer in time"
-    return f"it cannot be reached: {cause_text(error)}"
+    return unreachable(error)
 
 
 def _leaves(error: BaseException) -> Iterator[BaseException]:

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Any, TypeVar
 
 from mcp import types
 from mcp.shared.exceptions import McpError
 from pydantic import BaseModel, ValidationError
 
-from holodeck_backend_claude.tools.mcp.errors import BadAnswerError
+from holodeck_backend_claude.tools.mcp.errors import BadAnswerError, first_problem
 from holodeck_backend_claude.tools.mcp.server import McpServer
 
 MOST_ITEMS = 1_000
 """Of each kind, at most; what comes after is left out with a warning."""
+
+MOST_PAGES = 1_000
+MOST_BAD_ITEMS = 10_000
+"""Of each kind, at most, before the list is given up."""
+
+_TOLD = 5
+"""How many bad items of a list are named each."""
 
 Item = TypeVar("Item", bound=BaseModel)
 
@@ -70,22 +77,38 @@ async def _all(
     server: McpServer, request: Any, key: str, kind: type[Item], *, log: logging.Logger
 ) -> list[Item]:
     items: list[Item] = []
+    bad, full = 0, False
     async for page in _pages(server, request):
-        for item in _valid(_items(page, key), kind, server=server, log=log):
+        for said in _items(page, key):
+            try:
+                item = kind.model_validate(said)
+            except ValidationError as cause:
+                bad += 1
+                if bad <= _TOLD:
+                    _tell_bad(said, cause, kind=kind, server=server, log=log)
+                continue
             if len(items) == MOST_ITEMS:
                 log.warning(
                     "the MCP server '%s' lists more than %d %s; the others are left out",
                     server.name, MOST_ITEMS, key,
                 )  # fmt: skip
-                return items
+                full = True
+                break
             items.append(item)
+        if full or bad > MOST_BAD_ITEMS:
+            break
+    if bad > _TOLD:
+        log.warning(
+            "left out: %d more %s of the MCP server '%s' in another form than the protocol's",
+            bad - _TOLD, key, server.name,
+        )  # fmt: skip
     return items
 
 
 async def _pages(server: McpServer, request: Any) -> AsyncIterator[_Page]:
     cursors: set[str] = set()
     cursor: str | None = None
-    while True:
+    while len(cursors) < MOST_PAGES:
         params = types.PaginatedRequestParams(cursor=cursor) if cursor else None
         page = await server.request(request(params=params), _Page)
         yield page
@@ -95,6 +118,7 @@ async def _pages(server: McpServer, request: Any) -> AsyncIterator[_Page]:
         if not isinstance(cursor, str) or cursor in cursors:
             raise BadAnswerError("its list does not come to an end: a page follows itself")
         cursors.add(cursor)
+    raise BadAnswerError(f"its list does not come to an end: it has over {MOST_PAGES} pages")
 
 
 def _items(page: _Page, key: str) -> Sequence[Any]:
@@ -104,22 +128,21 @@ def _items(page: _Page, key: str) -> Sequence[Any]:
     return items
 
 
-def _valid(
-    items: Sequence[Any], kind: type[Item], *, server: McpServer, log: logging.Logger
-) -> Iterator[Item]:
-    for item in items:
-        try:
-            yield kind.model_validate(item)
-        except ValidationError as cause:
-            first = cause.errors(include_url=False, include_input=False)[0]
-            log.warning(
-                "left out: %s %.80r of the MCP server '%s' is not in the protocol's form: %s: %s",
-                kind.__name__.lower(),
-                item.get("name") if isinstance(item, dict) else item,
-                server.name,
-                ".".join(map(str, first["loc"])),
-                first["msg"],
-            )
+def _tell_bad(
+    said: Any,
+    cause: ValidationError,
+    *,
+    kind: type[BaseModel],
+    server: McpServer,
+    log: logging.Logger,
+) -> None:
+    log.warning(
+        "left out: %s %.80r of the MCP server '%s' is not in the protocol's form: %s",
+        kind.__name__.lower(),
+        said.get("name") if isinstance(said, dict) else said,
+        server.name,
+        first_problem(cause),
+    )
 
 
 def _needs_task(tool: types.Tool, server: McpServer, log: logging.Logger) -> bool:

@@ -16,7 +16,7 @@ connection_log: ContextVar[logging.Logger | None] = ContextVar("connection_log",
 """The logger of the connection that the running code belongs to."""
 
 # mcp's session logs to the root logger
-_LOGGERS = ("", "client", "mcp.client.sse", "mcp.client.streamable_http", "httpx")
+_LOGGERS = ("", "client", "httpx")
 
 
 @cache

@@ -53,15 +53,14 @@ async def stdio_streams(
 
     async def read(ends: Ends) -> None:
         async for written in _lines(process, encoding):
-            line = written.strip().removeprefix(
-                "\ufeff"
-            )  # a server may put a mark before each line
+            line = written.strip().removeprefix("\ufeff")  # some put a mark before each line
             if line and not await ends.deliver(line):
                 tail.add(f"(on stdout) {line}")
         at_end.set()
 
     async def write(ends: Ends) -> None:
         async for message in ends.to_send:
+            ends.note(message)
             await process.write(encode(as_json(message) + "\n"))
 
     try:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import httpx
-
-from holodeck_backend_claude.config.mcp import DEFAULT_SSE_READ_SECONDS
 from holodeck_backend_claude.tools.mcp.environment import own_headers, server_environment
 from holodeck_backend_claude.tools.mcp.streams import Streams
 from holodeck_backend_claude.tools.mcp.tail import Tail
@@ -42,48 +38,10 @@ def streams_to(
 
             return websocket_streams(config, headers=own_headers(config), tail=tail)
         case "sse":
-            return _sse_streams(config)
+            from holodeck_backend_claude.tools.mcp.sse import sse_streams
+
+            return sse_streams(config, headers=own_headers(config), tail=tail)
         case "http":
-            return _http_streams(config)
+            from holodeck_backend_claude.tools.mcp.http import http_streams
 
-
-def _sse_streams(config: MCPTool) -> AbstractAsyncContextManager[Streams]:
-    from mcp.client.sse import sse_client
-
-    return sse_client(
-        config.url or "",
-        headers=own_headers(config),
-        timeout=config.timeout,
-        sse_read_timeout=_read_seconds(config),
-        httpx_client_factory=_client,
-    )
-
-
-@asynccontextmanager
-async def _http_streams(config: MCPTool) -> AsyncIterator[Streams]:
-    from mcp.client.streamable_http import streamable_http_client
-
-    limits = httpx.Timeout(config.timeout, read=_read_seconds(config))
-    async with (
-        _client(headers=own_headers(config), timeout=limits) as client,
-        streamable_http_client(
-            config.url or "",
-            http_client=client,
-            terminate_on_close=config.terminate_on_close is not False,
-        ) as (incoming, outgoing, _session_id),
-    ):
-        yield incoming, outgoing
-
-
-def _client(
-    headers: dict[str, str] | None = None,
-    timeout: httpx.Timeout | None = None,
-    auth: httpx.Auth | None = None,
-) -> httpx.AsyncClient:
-    """A client that follows no redirect by itself: headers would go along to a stranger."""
-    settings: dict[str, Any] = {} if timeout is None else {"timeout": timeout}
-    return httpx.AsyncClient(headers=headers, auth=auth, follow_redirects=False, **settings)
-
-
-def _read_seconds(config: MCPTool) -> float:
-    return config.sse_read_timeout or DEFAULT_SSE_READ_SECONDS
+            return http_streams(config, headers=own_headers(config), tail=tail)

@@ -10,8 +10,18 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from holodeck_backend_claude.failures import error_text
-from holodeck_backend_claude.tools.mcp.errors import ServerLostError
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
+from websockets.frames import CloseCode
+from websockets.typing import Subprotocol
+
+from holodeck_backend_claude.redaction import mask_secrets
+from holodeck_backend_claude.tools.mcp.errors import (
+    ServerLostError,
+    TooLongError,
+    refusal,
+    unreachable,
+)
 from holodeck_backend_claude.tools.mcp.streams import (
     LONGEST_MESSAGE,
     Ends,
@@ -31,6 +41,13 @@ _log = logging.getLogger(__name__)
 _log.setLevel(logging.INFO)
 
 
+class _Straight(connect):
+    """Follows no redirect: headers would go along to a stranger."""
+
+    def process_redirect(self, exc: Exception) -> Exception | str:
+        return exc
+
+
 @asynccontextmanager
 async def websocket_streams(
     config: MCPTool, *, headers: Mapping[str, str], tail: Tail
@@ -45,25 +62,7 @@ async def websocket_streams(
     Raises:
         ServerLostError: It cannot be reached, or it closed the connection.
     """
-    from websockets.asyncio.client import connect
-    from websockets.exceptions import ConnectionClosed, WebSocketException
-    from websockets.typing import Subprotocol
-
-    opening = connect(
-        config.url or "",
-        subprotocols=[Subprotocol("mcp")],
-        additional_headers=dict(headers),
-        open_timeout=config.timeout,
-        close_timeout=_CLOSE_SECONDS,
-        max_size=LONGEST_MESSAGE,
-        logger=_log,
-    )
-    try:
-        socket = await opening
-    except (OSError, TimeoutError, WebSocketException) as cause:
-        raise ServerLostError(
-            f"it cannot be reached: {error_text(cause)}", server=config.name
-        ) from cause
+    socket = await _opened(config, headers)
 
     async def read(ends: Ends) -> None:
         async for text in socket:
@@ -73,6 +72,7 @@ async def websocket_streams(
 
     async def write(ends: Ends) -> None:
         async for message in ends.to_send:
+            ends.note(message)
             try:
                 await socket.send(as_json(message))
             except ConnectionClosed:
@@ -84,5 +84,27 @@ async def websocket_streams(
     finally:
         code = socket.close_code
         await socket.close()
+    if code == CloseCode.MESSAGE_TOO_BIG and not socket.protocol.close_rcvd_then_sent:
+        raise TooLongError(LONGEST_MESSAGE)
     if code is not None:
         raise ServerLostError(f"it closed the connection with code {code}", server=config.name)
+
+
+async def _opened(config: MCPTool, headers: Mapping[str, str]) -> ClientConnection:
+    opening = _Straight(
+        config.url or "",
+        subprotocols=[Subprotocol("mcp")],
+        additional_headers=dict(headers),
+        open_timeout=config.timeout,
+        close_timeout=_CLOSE_SECONDS,
+        max_size=LONGEST_MESSAGE,
+        logger=_log,
+    )
+    try:
+        return await opening
+    except InvalidStatus as cause:
+        said = cause.response
+        why = refusal(said.status_code, said.reason_phrase, said.headers.get("Location"))
+        raise ServerLostError(mask_secrets(why), server=config.name) from cause
+    except (OSError, TimeoutError, WebSocketException) as cause:
+        raise ServerLostError(unreachable(cause), server=config.name) from cause
