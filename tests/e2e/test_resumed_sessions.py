@@ -156,6 +156,16 @@ async def test_an_unknown_id_is_refused_before_any_process(
     assert children() == []
 
 
+async def test_what_is_no_text_is_no_id_and_a_long_one_is_not_repeated(lab: Lab) -> None:
+    backend = await lab.backend(await lab.api([]), settings=SQLITE)
+    for wrong in (5, b"x"):
+        with pytest.raises(TypeError, match=r"resume= takes .* a text, not a (int|bytes)"):
+            await backend.create_session(resume=wrong)  # type: ignore[arg-type]
+    with pytest.raises(BackendSessionError) as error:
+        await backend.create_session(resume="x" * 10_000_000)
+    assert len(str(error.value)) < 1_000
+
+
 async def test_what_cannot_be_resumed_says_why(lab: Lab) -> None:
     backend = await lab.backend(await lab.api([]))
     with pytest.raises(BackendSessionError, match=r"set claude\.sessions\.store"):

@@ -63,6 +63,21 @@ class PostgresServer:
         assert found is not None
         return int(found[0])
 
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """The server answers nothing for as long as the block lasts, but is there."""
+        assert self._process is not None
+        server = self._process.pid
+        children = Path(f"/proc/{server}/task/{server}/children").read_text().split()
+        frozen = [server, *map(int, children)]
+        for pid in frozen:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for pid in frozen:
+                os.kill(pid, signal.SIGCONT)
+
     def start(self) -> None:
         """Start the server and wait until it takes connections."""
         command = [_program("postgres"), "-D", str(self._folder / "data"), "-p", str(self.port)]

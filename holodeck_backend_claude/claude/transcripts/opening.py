@@ -10,6 +10,7 @@ from holodeck_backend_claude.claude.settings.sessions import DEFAULT_PATH
 from holodeck_backend_claude.claude.transcripts.beginning import Beginning
 from holodeck_backend_claude.claude.transcripts.recording import Recording
 from holodeck_backend_claude.claude.transcripts.store import key_of
+from holodeck_backend_claude.config.problems import shorten
 from holodeck_backend_claude.contract import BackendSessionError
 
 if TYPE_CHECKING:
@@ -46,16 +47,18 @@ async def begin(agent: Agent, *, resume: str | None = None, fork: bool = False) 
 
     Raises:
         BackendSessionError: There is no such conversation, it is in use, or the store is down.
+        TypeError: ``resume`` is no text.
         ValueError: ``fork`` without ``resume``.
     """
+    _check_is_text(resume)
     if fork and resume is None:
         raise ValueError("fork=True needs resume=, the id of the conversation to begin with")
     store = open_store(agent)
     if store is None:
         if resume is not None:
             raise BackendSessionError(
-                f"the conversation {resume!r} cannot be resumed: the agent {agent.name!r} stores "
-                f"none; set claude.sessions.store in agent.yaml to have them stored"
+                f"the conversation {shorten(resume)} cannot be resumed: the agent {agent.name!r} "
+                f"stores none; set claude.sessions.store in agent.yaml to have them stored"
             )
         return Beginning()
     try:
@@ -73,8 +76,8 @@ async def _begin_in(
     found: Transcripts = {}
     if resume is not None and not await _is_known(store, project, resume):
         raise BackendSessionError(
-            f"there is no conversation {resume!r} of the agent {project!r} in {store.place}; "
-            f"'holodeck-claude sessions agent.yaml list' shows which there are"
+            f"there is no conversation {shorten(resume)} of the agent {project!r} in "
+            f"{store.place}; 'holodeck-claude sessions agent.yaml list' shows which there are"
         )
     if not await store.claim(key_of(project, session_id)):
         raise BackendSessionError(
@@ -87,6 +90,12 @@ async def _begin_in(
         if not fork:
             recording.knows(list(found[""]))
     return Beginning(session_id, resumes=resume, transcripts=found, recording=recording)
+
+
+def _check_is_text(resume: object) -> None:
+    if resume is not None and not isinstance(resume, str):
+        said = type(resume).__name__
+        raise TypeError(f"resume= takes the id of a conversation, which is a text, not a {said}")
 
 
 async def _load_all(store: TranscriptStore, project: str, session_id: str) -> Transcripts:

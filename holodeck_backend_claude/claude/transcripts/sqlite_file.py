@@ -104,7 +104,8 @@ class SqliteFile:
     def _is_at_path(self) -> bool:
         """Whether others that open the path see what we write."""
         with contextlib.suppress(FileNotFoundError):
-            return self._open is not None and os.path.samestat(self._open, self.path.stat())
+            found = self.path.stat()  # one that is empty was cut off: ours has its header
+            return bool(self._open and found.st_size and os.path.samestat(self._open, found))
         return False
 
     def _connect(self) -> None:
@@ -134,6 +135,8 @@ class SqliteFile:
             return "it was closed"
         if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
             return f"{cause}{_what_is_in_the_way(self.path)}"
+        if code == sqlite3.SQLITE_BUSY:
+            return f"another program does not let go of it: {cause}"
         return str(cause)
 
 

@@ -12,6 +12,7 @@ import click
 
 from holodeck_backend_claude.cli.agents import AGENT_ARGUMENT, read_for_running
 from holodeck_backend_claude.cli.resuming import open_stored
+from holodeck_backend_claude.config.problems import shorten
 from holodeck_backend_claude.contract import BackendSessionError
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ async def _delete(
                 if await stored.delete(each):
                     deleted.append(each)
                 else:
-                    problems.append(f"there is no conversation {each!r} in {stored.place}")
+                    problems.append(f"there is no conversation {shorten(each)} in {stored.place}")
             except BackendSessionError as cause:
                 problems.append(str(cause))
     return deleted, problems

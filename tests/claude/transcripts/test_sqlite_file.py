@@ -135,6 +135,15 @@ class TestRemoved:
         await other.close()
 
 
+async def test_a_file_that_was_cut_off_is_written_once_more(path: Path) -> None:
+    store, other = SqliteStore(path), SqliteStore(path)
+    await store.append(KEY, [ENTRY])
+    os.truncate(path, 0)
+    await store.append(KEY, [{"type": "mode"}])
+    assert await other.load(KEY) == [ENTRY, {"type": "mode"}]
+    await asyncio.gather(store.close(), other.close())
+
+
 async def test_a_claim_that_another_took_while_its_file_was_gone_is_told_and_left_to_it(
     path: Path,
 ) -> None:
