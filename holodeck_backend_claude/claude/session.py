@@ -56,6 +56,7 @@ class ClaudeSession(StreamedSession):
         on_close: Callable[[ClaudeSession], None] = lambda _session: None,
     ) -> None:
         self.session_id = beginning.session_id
+        self._recording = beginning.recording
         self._owner = SessionOwner(
             connect, beginning=beginning, turn_seconds=turn_seconds, gate=gate, schema=schema
         )
@@ -83,6 +84,11 @@ class ClaudeSession(StreamedSession):
         """The process id of this session's Claude Code, while it runs."""
         client = self._owner.process.client
         return client.pid if client else None
+
+    @property
+    def not_stored(self) -> str | None:
+        """Why its end is not in the store; None where everything is, or nothing is to be."""
+        return self._recording.not_stored if self._recording else None
 
     @property
     def is_ready(self) -> bool:
