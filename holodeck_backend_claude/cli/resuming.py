@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import click
 
@@ -38,6 +38,14 @@ def open_stored(agent: Agent, registry: Registry) -> AbstractAsyncContextManager
     return opening
 
 
+@runtime_checkable
+class _KnowsWhatIsStored(Protocol):
+    """A session that can tell whether all that was said in it is stored."""
+
+    @property
+    def not_stored(self) -> str | None: ...
+
+
 @dataclass
 class ChatBeginning:
     """What a chat begins with.
@@ -48,6 +56,7 @@ class ChatBeginning:
         fork: Whether that one stays as it is.
         is_stored: Whether the chat can be resumed later.
         session_id: The id of the chat, once a turn told.
+        lacks_end: Whether what was said last is not stored, once the session is closed.
     """
 
     stored: AbstractAsyncContextManager[StoredSessions] | None
@@ -55,6 +64,7 @@ class ChatBeginning:
     fork: bool
     is_stored: bool
     session_id: str | None = None
+    lacks_end: bool = False
 
     async def session(self, backend: AgentBackend) -> AgentSession:
         """Begin the chat's session.
@@ -75,11 +85,19 @@ class ChatBeginning:
             session_id = known[0].session_id
         return await backend.create_session(resume=session_id, fork=self.fork)
 
+    def closed(self, session: AgentSession) -> None:
+        """The chat's session has ended: what is not stored by now will not be."""
+        self.lacks_end = isinstance(session, _KnowsWhatIsStored) and session.not_stored is not None
+
     def tell_how_to_go_on(self, agent_file: Path) -> None:
         """Say on stderr which command continues this chat, where one does."""
-        if self.is_stored and self.session_id is not None:
-            command = f"holodeck-claude chat {shlex.quote(str(agent_file))}"
-            click.secho(f"To go on: {command} --resume {self.session_id}", dim=True, err=True)
+        if not self.is_stored or self.session_id is None:
+            return
+        file = shlex.quote(str(agent_file))
+        said = f"To go on: holodeck-claude chat {file} --resume {self.session_id}"
+        if self.lacks_end:
+            said = f"The end of this chat is not stored; what is: holodeck-claude sessions {file}"
+        click.secho(said, dim=True, err=True)
 
 
 def beginning(agent: Agent, registry: Registry, *, resume: str | None, fork: bool) -> ChatBeginning:

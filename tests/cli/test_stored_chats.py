@@ -93,6 +93,29 @@ def test_a_chat_says_how_to_go_on_and_is_resumed_forked_listed_and_deleted(
     assert stored() == []
 
 
+def test_a_chat_whose_end_is_not_stored_says_so_and_not_how_to_go_on(
+    program: Program, agent_file: Path
+) -> None:
+    agent_file.write_text(CLAUDE)
+    process = program("chat", agent_file, "--offline")
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(b"one\n")
+    process.stdin.flush()
+    assert process.stdout.readline()  # it is answered, so it is stored
+    store = agent_file.parent / ".holodeck" / "sessions.db"
+    store.rename(store.with_name("elsewhere"))
+    store.mkdir()
+    out, err = process.communicate(b"two\n", timeout=50)
+    lines = err.decode().splitlines()
+    assert lines[-1] == (
+        f"The end of this chat is not stored; what is: holodeck-claude sessions {agent_file}"
+    )
+    assert b"Traceback" not in err
+    assert b"To go on" not in err
+    assert out.strip()
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

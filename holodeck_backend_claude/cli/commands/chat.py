@@ -77,14 +77,14 @@ def command(
             agent, registry, begin, offline=offline, ask=live.ask if attended else None
         )
     )
-    with ended_by_signals(live), live:
-        if sys.stdin.isatty():
-            name = on_one_line(f"{agent.name} ({agent.model.name})")
-            click.secho(f"{name}. {_HELP}", dim=True, err=True)
-        try:
+    try:
+        with ended_by_signals(live), live:
+            if sys.stdin.isatty():
+                name = on_one_line(f"{agent.name} ({agent.model.name})")
+                click.secho(f"{name}. {_HELP}", dim=True, err=True)
             return _converse(live, display, begin)
-        finally:
-            begin.tell_how_to_go_on(agent_file)
+    finally:  # only now it is known whether the end is stored
+        begin.tell_how_to_go_on(agent_file)
 
 
 _HELP = "Ctrl-C stops an answer, Ctrl-D or /exit ends the chat."
@@ -104,7 +104,10 @@ async def _session(
         try:
             yield session
         finally:
-            await session.close()
+            try:
+                await session.close()
+            finally:
+                begin.closed(session)
 
 
 def _converse(live: LiveSession, display: TurnDisplay, begin: ChatBeginning) -> int:
