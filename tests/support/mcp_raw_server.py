@@ -173,6 +173,9 @@ class Server:
         self.send({"jsonrpc": "2.0", "id": 9_999, "result": {}})
         self.answer(message["id"], text("after the noise"))
 
+    def do_say(self, message: dict[str, Any], arguments: dict[str, Any]) -> None:
+        self.write(arguments["line"].replace("{id}", str(message["id"])) + "\n")
+
     def do_roots(self, message: dict[str, Any], _arguments: dict[str, Any]) -> None:
         self.asked = message["id"]
         self.send({"jsonrpc": "2.0", "id": "q", "method": "roots/list"})

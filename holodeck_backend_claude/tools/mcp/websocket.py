@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
 from websockets.asyncio.client import ClientConnection, connect
@@ -65,10 +65,11 @@ async def websocket_streams(
     socket = await _opened(config, headers)
 
     async def read(ends: Ends) -> None:
-        async for text in socket:
-            words = text if isinstance(text, str) else text.decode("utf-8", "replace")
-            if not await ends.deliver(words):
-                tail.add(f"(not a message) {words}")
+        with suppress(ConnectionClosed):  # why is told at the end
+            async for text in socket:
+                words = text if isinstance(text, str) else text.decode("utf-8", "replace")
+                if not await ends.deliver(words):
+                    tail.add(f"(not a message) {words}")
 
     async def write(ends: Ends) -> None:
         async for message in ends.to_send:
@@ -84,8 +85,11 @@ async def websocket_streams(
     finally:
         code = socket.close_code
         await socket.close()
-    if code == CloseCode.MESSAGE_TOO_BIG and not socket.protocol.close_rcvd_then_sent:
+    ours = None if socket.protocol.close_rcvd_then_sent else socket.protocol.close_sent
+    if ours is not None and ours.code == CloseCode.MESSAGE_TOO_BIG:
         raise TooLongError(LONGEST_MESSAGE)
+    if code == CloseCode.ABNORMAL_CLOSURE:
+        raise ServerLostError("the connection broke off", server=config.name)
     if code is not None:
         raise ServerLostError(f"it closed the connection with code {code}", server=config.name)
 

@@ -27,6 +27,36 @@ async def test_a_list_without_end_is_an_error(bench: Bench) -> None:
         await bench.open(bench.raw({"loop": True}))
 
 
+async def test_of_many_bad_tools_a_few_are_named_and_the_others_counted(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    bad = [{"name": f"b{n}"} for n in range(9)]
+    tools = await bench.tools(bench.raw({"tools": [*bad, tool("good")], "page": 4}))
+    assert list(tools) == ["raw_good"]
+    warnings = [each.getMessage() for each in caplog.records if each.levelname == "WARNING"]
+    assert len(warnings) == 6
+    assert "tool 'b4' of the MCP server 'raw'" in warnings[4]
+    assert warnings[5].startswith("left out: 4 more tools of the MCP server 'raw'")
+
+
+async def test_a_list_of_bad_tools_alone_is_given_up(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listing, "MOST_BAD_ITEMS", 3)
+    bad = [{"name": f"b{n}"} for n in range(20)]
+    assert await bench.tools(bench.raw({"tools": bad, "page": 2})) == {}
+    assert len(bench.got("tools/list")) == 2
+
+
+async def test_a_list_of_too_many_pages_is_an_error(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listing, "MOST_PAGES", 2)
+    offered = [tool(f"t{n}") for n in range(5)]
+    with pytest.raises(BackendInitError, match=r"its list .* has over 2 pages"):
+        await bench.open(bench.raw({"tools": offered, "page": 1}))
+
+
 async def test_more_tools_than_anybody_needs_are_cut_with_a_warning(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
