@@ -21,7 +21,7 @@ from holodeck_backend_claude.concurrency import in_thread, wait_out
 T = TypeVar("T")
 
 _BETWEEN_TRIES = 0.02  # seconds
-_LAST_TRY = 1.0  # seconds that a try may take to end once nobody waits for it any longer
+_LAST_TRY = 5.0  # seconds that a try may take to end once nobody waits for it any longer
 
 
 class BusyError(sqlite3.OperationalError):
@@ -65,11 +65,8 @@ class SqliteFile:
             raise
 
     async def close(self) -> None:
-        """Close the file and end what runs; it is not opened again. May be called twice."""
+        """Close the file and end what waits for it; it is not opened again. May be called twice."""
         self._closed = True
-        with contextlib.suppress(sqlite3.Error):  # it may be closed by now
-            if self._connection is not None:
-                self._connection.interrupt()
         await _see_it_end(asyncio.create_task(in_thread(self._disconnect)))
 
     def failure(self, why: str) -> StoreError:

@@ -45,6 +45,15 @@ def locked(path: Path) -> Iterator[None]:
         connection.close()
 
 
+async def test_nothing_is_left_beside_the_file_once_it_is_closed(path: Path) -> None:
+    store = SqliteStore(path)
+    assert await store.claim(KEY)
+    await store.append(KEY, [ENTRY])
+    assert await store.load(KEY) == [ENTRY]
+    await store.close()
+    assert sorted(each.name for each in path.parent.iterdir()) == [".gitignore", "sessions.db"]
+
+
 class TestLocked:
     async def test_a_call_that_is_given_up_leaves_no_thread_and_says_nothing(
         self, path: Path, caplog: pytest.LogCaptureFixture
