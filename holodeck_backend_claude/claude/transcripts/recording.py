@@ -115,7 +115,13 @@ class Recording:
         return self.not_stored
 
     async def close(self) -> None:
-        """Hand over what is left, and close the store."""
+        """Hand over what is left, and close the store.
+
+        It may be called in another event loop where that of the session runs no longer.
+        """
+        handing_over = self._handing_over
+        if handing_over and handing_over.get_loop() is not asyncio.get_running_loop():
+            self._handing_over = None  # it does not go on; a part that was taken is known there
         problem = await self.settle()
         if problem is not None:
             log.warning("%s", problem)
@@ -144,23 +150,24 @@ class Recording:
             )
 
     async def _hand_over_all(self) -> None:
+        has_begun_again = False
         try:
             while self._waiting:
-                await self._hand_over_next()
+                try:
+                    await self._hand_over_next()
+                except ConversationGoneError:
+                    if has_begun_again or not await self._begin_again():
+                        raise
+                    has_begun_again = True
             self._problem = None
         except Exception as cause:  # noqa: BLE001  whatever it is, nothing may be lost
             self._problem, self._is_given_up = str(cause), True
 
     async def _hand_over_next(self) -> None:
         batch = self._waiting[0]
-        try:
-            await self._store.append(
-                batch.key, batch.entries, batch=batch.name, goes_on=self._is_in_store
-            )
-        except ConversationGoneError:
-            if not await self._begin_again():
-                raise
-            return
+        await self._store.append(
+            batch.key, batch.entries, batch=batch.name, goes_on=self._is_in_store
+        )
         self._is_in_store = True
         self._waiting.popleft()
 
@@ -169,7 +176,7 @@ class Recording:
         if self._config is None:
             return False
         whole = await in_thread(read_transcripts, self._config, self._session_id)
-        if not whole:
+        if not whole.get(""):
             return False
         log.warning(
             "the conversation %s was removed from %s and is stored there again",
@@ -180,6 +187,7 @@ class Recording:
         again = deque(
             _Batch({**key, "subpath": subpath} if subpath else key, entries)
             for subpath, entries in whole.items()
+            if entries
         )
         written = {_text(entry) for entries in whole.values() for entry in entries}
         for batch in self._waiting:  # the process may not have written all that it has told

@@ -189,6 +189,23 @@ class TestAConversationThatWasRemovedFromTheStore:
         assert of_subagent == [{"type": "user", "uuid": "s"}, about]
         assert "was removed from" in caplog.text
 
+    async def test_that_is_removed_again_and_again_is_told(
+        self, store: Away, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        self.write(tmp_path)
+        append = SqliteStore.append
+
+        async def append_and_remove(self: Any, key: Any, entries: Any, **how: Any) -> None:
+            await append(self, key, entries, **how)
+            await self.delete(key_of("agent", SESSION))
+
+        monkeypatch.setattr(SqliteStore, "append", append_and_remove)
+        recording = Recording(store, "agent", SESSION)
+        recording.is_also_in(tmp_path)
+        await recording.append(FROM_SDK, [entry("a")])
+        await recording.append(FROM_SDK, [entry("b")])
+        assert "the conversation was removed" in str(await recording.settle())
+
     async def test_is_told_with_each_turn_where_its_beginning_is_unknown(
         self, recording: Recording, store: Away
     ) -> None:

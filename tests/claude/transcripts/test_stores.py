@@ -18,7 +18,12 @@ from claude_agent_sdk.testing import run_session_store_conformance
 
 from holodeck_backend_claude.claude.transcripts.postgres import PostgresStore
 from holodeck_backend_claude.claude.transcripts.sqlite import SqliteStore
-from holodeck_backend_claude.claude.transcripts.store import StoreError, TranscriptStore, key_of
+from holodeck_backend_claude.claude.transcripts.store import (
+    ConversationGoneError,
+    StoreError,
+    TranscriptStore,
+    key_of,
+)
 from tests.support.postgres import PostgresServer
 
 Open = Callable[[], TranscriptStore]
@@ -99,6 +104,20 @@ async def test_the_same_batch_again_changes_nothing(open_store: Open) -> None:
     assert await store.load(KEY) == [{"type": "mode"}]
     await store.append(KEY, [{"type": "mode"}], batch="b2")
     assert await store.load(KEY) == [{"type": "mode"}] * 2
+
+
+async def test_a_conversation_that_was_removed_does_not_go_on_as_if_it_were_there(
+    open_store: Open,
+) -> None:
+    store = open_store()
+    with pytest.raises(ConversationGoneError):
+        await store.append(KEY, [entry(1)], goes_on=True)
+    await store.append(KEY, [entry(1)])
+    await store.append(KEY, [entry(2)], goes_on=True)
+    await store.delete(KEY)
+    with pytest.raises(ConversationGoneError, match="cannot be used: the conversation was removed"):
+        await store.append(KEY, [entry(3)], goes_on=True)
+    assert await store.load(KEY) is None
 
 
 async def test_the_overview_has_the_last_used_first_with_what_was_said_first(
