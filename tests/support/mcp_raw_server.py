@@ -46,7 +46,7 @@ OWN_TOOLS = [
     tool("env"),
     tool("die", code={"type": "integer"}),
     tool("hang"),
-    tool("spawn"),
+    tool("spawn", alone={"type": "boolean"}),
     tool("fail"),
     tool("refuse"),
     tool("misanswer"),
@@ -141,8 +141,8 @@ class Server:
     def do_hang(self, _message: dict[str, Any], _arguments: dict[str, Any]) -> None:
         pass  # it goes on to read, so that it sees the cancellation
 
-    def do_spawn(self, message: dict[str, Any], _arguments: dict[str, Any]) -> None:
-        child = subprocess.Popen(["sleep", "1000"])
+    def do_spawn(self, message: dict[str, Any], arguments: dict[str, Any]) -> None:
+        child = subprocess.Popen(["sleep", "1000"], start_new_session=arguments.get("alone", False))
         self.answer(message["id"], text(str(child.pid)))
 
     def do_fail(self, message: dict[str, Any], _arguments: dict[str, Any]) -> None:

@@ -13,6 +13,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from holodeck_backend_claude.processes import descendants
+
 ADOPTS = "HOLODECK_ADOPTS_ORPHANS"
 """The variable that tells the launcher to make the process the parent of what has lost its own."""
 
@@ -29,7 +31,7 @@ def end_family(pid: int | None, folder: Path) -> None:
         folder: Its private folder, which what it started has in its environment.
     """
     for _ in range(_ROUNDS):
-        found = set(_descendants(pid)) | set(_knowing(folder))
+        found = set(_below(pid)) | set(_knowing(folder))
         found -= {pid, os.getpid()}
         if not found:
             return
@@ -45,28 +47,8 @@ def _kill(pid: int) -> None:
         return
 
 
-def _descendants(pid: int | None) -> Iterator[int]:
-    if pid is None:
-        return
-    children: dict[int, list[int]] = {}
-    for child, parent in _parents():
-        children.setdefault(parent, []).append(child)
-    left = [pid]
-    while left:
-        below = children.pop(left.pop(), [])
-        yield from below
-        left += below
-
-
-def _parents() -> Iterator[tuple[int, int]]:
-    """``(process, its parent)`` of all that run."""
-    for stat in _PROC.glob("[0-9]*/stat"):
-        try:
-            state, parent, *_ = stat.read_text().rsplit(")", 1)[1].split()
-        except (OSError, IndexError, ValueError):
-            continue
-        if state not in ("Z", "X"):
-            yield int(stat.parent.name), int(parent)
+def _below(pid: int | None) -> Iterator[int]:
+    return iter(()) if pid is None else (each.pid for each in descendants(pid))
 
 
 def _knowing(folder: Path) -> Iterator[int]:

@@ -1,4 +1,7 @@
-"""The process of a stdio server, in a group of its own: none of it outlives its end."""
+"""The process of a stdio server, in a group of its own: none of it outlives its end.
+
+What it starts in another group is found, on Linux, while the server itself runs.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,8 @@ from asyncio.subprocess import PIPE, Process, SubprocessStreamProtocol
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+
+from holodeck_backend_claude.processes import descendants
 
 EXIT_SECONDS = 2.0
 """How long a server may take to end by itself once nothing more is sent to it."""
@@ -84,8 +89,10 @@ class ServerProcess:
         """End it and everything it started, in at most a few seconds.
 
         First its input is closed, at which a server ends by itself, then comes SIGTERM. SIGKILL
-        comes in any case, for the group: what the server left running is in it.
+        comes in any case, for the group: what the server left running is in it, but for what it
+        started in a group of its own.
         """
+        started = descendants(self.pid, child_of=os.getpid())
         try:
             if self._process.stdin is not None:
                 self._process.stdin.close()
@@ -96,6 +103,8 @@ class ServerProcess:
             await self.wait(TERM_SECONDS)  # so that it is no zombie
         finally:
             self.kill()
+            for each in started:
+                each.kill()
             # A process that left the group may hold the pipes open.
             self._transport.close()
 
@@ -138,7 +147,10 @@ def end_all() -> None:
 
 def _kill_group(pid: int, owner: int) -> None:
     if os.getpid() == owner:  # a forked child that ends is not the end of its parent's servers
+        started = descendants(pid, child_of=owner)
         _signal_group(pid, signal.SIGKILL)
+        for each in started:
+            each.kill()
 
 
 def _signal_group(pid: int, number: signal.Signals) -> None:

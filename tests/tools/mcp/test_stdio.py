@@ -126,7 +126,11 @@ class TestAStartThatFails:
             "capabilities": {},
             "serverInfo": {"name": "old", "version": "1"},
         }
-        with pytest.raises(BackendInitError, match="1066-10-14"):
+        says = (
+            r"raw: it speaks version '1066-10-14' of the protocol, which is not known here "
+            r"\(known are 2024-11-05 to .*\): update the server, or the Python package 'mcp'"
+        )
+        with pytest.raises(BackendInitError, match=says):
             await bench.open(bench.raw({"initialize": greeting}))
 
     async def test_of_an_optional_server_is_a_warning(
@@ -171,11 +175,14 @@ class TestNoiseDoesNoHarm:
 
 
 class TestItsEnd:
-    async def test_closing_ends_the_server_and_what_it_started(self, bench: Bench) -> None:
+    @pytest.mark.parametrize("alone", [False, True])
+    async def test_closing_ends_the_server_and_what_it_started(
+        self, bench: Bench, alone: bool
+    ) -> None:
         opened = await bench.open(bench.raw())
         tools = {tool.name: tool for tool in opened.tools}
         server = json.loads((await tools["raw_env"].call({})).text)["pid"]
-        grandchild = int((await tools["raw_spawn"].call({})).text)
+        grandchild = int((await tools["raw_spawn"].call({"alone": alone})).text)
         assert runs(grandchild)
         await opened.close()
         await ended(grandchild)
@@ -201,5 +208,7 @@ class TestItsEnd:
     async def test_where_nothing_is_closed_in_order_all_are_killed(self, bench: Bench) -> None:
         tools = await bench.tools(bench.raw())
         server = json.loads((await tools["raw_env"].call({})).text)["pid"]
+        grandchild = int((await tools["raw_spawn"].call({"alone": True})).text)
         process.end_all()
         await ended(server)
+        await ended(grandchild)
