@@ -58,8 +58,7 @@ def let_go(task: asyncio.Task[Any], *, label: str) -> None:
     ``asyncio.run`` cancels every task it knows and then waits for all of them without limit,
     so one such task would keep the program from ending.
     """
-    _keep(task)
-    task.add_done_callback(_let_go.discard)
+    keep(task)
     if _hide_from_loop(task):
         log.warning("%s ignores its cancellation; nothing waits for it any longer", label)
     else:
@@ -81,13 +80,16 @@ def _hide_from_loop(task: asyncio.Task[Any]) -> bool:
     return True
 
 
-def _keep(task: asyncio.Task[Any]) -> None:
-    """Hold the task beyond the end of the interpreter.
+def keep(task: asyncio.Task[Any]) -> None:
+    """Hold a task until it is done, beyond the end of the interpreter; it may never be.
 
     When a pending coroutine is destroyed, GeneratorExit is thrown into it; one that swallows
-    this too would spin forever. What the stack of a daemon thread refers to is never destroyed.
+    this too would spin forever, and one that awaits something on its way out, where no event
+    loop runs any longer, is a traceback. What the stack of a daemon thread refers to is never
+    destroyed.
     """
     _let_go.add(task)
+    task.add_done_callback(_let_go.discard)
     if not _keepers:
         keeper = threading.Thread(
             target=_hold, args=(_let_go,), name="holder of tasks let go", daemon=True

@@ -44,6 +44,7 @@ class PostgresConnection:
         self._url = url
         self.address = _address(url)
         self._one_at_a_time = asyncio.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._connection: Connection | None = None
         self._locks: set[str] = set()
 
@@ -68,6 +69,7 @@ class PostgresConnection:
 
     async def close(self) -> None:
         """Close the connection and with it give up every lock; may be called twice."""
+        self._leave_other_loop()
         async with self._one_at_a_time:
             self._locks.clear()
             await self._hang_up()
@@ -88,6 +90,7 @@ class PostgresConnection:
         """
         import psycopg
 
+        self._leave_other_loop()
         async with self._one_at_a_time:
             was_connected = self._connection is not None
             try:
@@ -101,6 +104,16 @@ class PostgresConnection:
                 return await self._attempt(work)
             except psycopg.Error as cause:
                 raise self.failure(cause) from cause
+
+    def _leave_other_loop(self) -> None:
+        """Break off what was begun in an event loop that runs no longer, and never ends."""
+        loop = asyncio.get_running_loop()
+        if self._loop is loop:
+            return
+        if self._one_at_a_time.locked() and self._connection is not None:
+            connection, self._connection = self._connection, None
+            connection.pgconn.finish()
+        self._loop, self._one_at_a_time = loop, asyncio.Lock()
 
     async def _attempt(self, work: Callable[[Connection], Awaitable[T]]) -> T:
         task = asyncio.ensure_future(self._connected(work))
