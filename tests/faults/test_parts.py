@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 import signal
 import sys
 from dataclasses import replace
@@ -115,19 +116,31 @@ async def test_store_cannot_be_used(lab: FaultLab) -> dict[str, str]:
     return await each(tuple(stores), try_one)
 
 
-@fault("part", "the store vanishes between two turns: the answer comes with a warning", "answer")
-async def test_store_vanishes(lab: FaultLab) -> str:
+@fault(
+    "part",
+    "the store vanishes between two turns",
+    {
+        "it gets everything again": "answer",
+        "with a folder in its place a warning": "answer",
+    },
+)
+async def test_store_vanishes(lab: FaultLab) -> dict[str, str]:
     backend = await backend_with(lab, settings={"sessions": {"store": "sqlite"}})
     lab.model_says([forever(say("ok"))])
     session = await backend.create_session()
     await session.send("one")
     file = lab.folder / ".holodeck" / "sessions.db"
-    for path in file.parent.glob("sessions.db"):
-        path.unlink()
+    shutil.rmtree(file.parent)
+    removed = await session.send("two")
+    assert removed.warnings == []
+    file.unlink()
     file.mkdir()
-    result = await session.send("two")
-    assert result.response == "ok"
-    return ended(result)
+    in_the_way = await session.send("three")
+    assert "not stored to its end" in str(in_the_way.warnings)
+    return {
+        "it gets everything again": ended(removed),
+        "with a folder in its place a warning": ended(in_the_way),
+    }
 
 
 @fault(
