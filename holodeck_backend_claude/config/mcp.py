@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, StringConstraints, field_validator, model_validator
 
-from holodeck_backend_claude.config.base import NonBlank, Seconds
+from holodeck_backend_claude.config.base import Flag, NonBlank, Seconds
 from holodeck_backend_claude.config.paths import ExistingPath
 from holodeck_backend_claude.config.tool_models import ToolConfig
 
@@ -71,11 +71,11 @@ class MCPTool(ToolConfig):
     headers: dict[HeaderName, SecretStr] = Field(default_factory=dict)
     timeout: Seconds = DEFAULT_START_SECONDS
     sse_read_timeout: Seconds | None = None
-    terminate_on_close: bool | None = None
+    terminate_on_close: Flag | None = None
     request_timeout: Seconds = 60.0
-    load_tools: bool = True
-    load_prompts: bool = False
-    optional: bool = False
+    load_tools: Flag = True
+    load_prompts: Flag = False
+    optional: Flag = False
     registry_name: NonBlank | None = None
 
     @property

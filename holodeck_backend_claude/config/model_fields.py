@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args, get_origin
 
 from pydantic import BaseModel, SecretBytes, SecretStr
 from pydantic.fields import FieldInfo
@@ -25,15 +25,39 @@ def key_names(model: type[BaseModel]) -> list[str]:
     return [field.alias or name for name, field in model.model_fields.items()]
 
 
-def required_at(model: type[BaseModel], path: DataPath) -> list[str]:
-    """The keys that have to stand in the mapping at ``path``."""
+def example_at(model: type[BaseModel], path: DataPath, said: object = None) -> str | None:
+    """What could stand at ``path``, in one line; None where nobody knows.
+
+    Args:
+        model: The model of the data that ``path`` leads into.
+        path: Where the value stands.
+        said: What stands there; a word of it that is right is kept.
+    """
+    *above, key = path
+    fields = fields_named(_at(model, tuple(above)), key) if isinstance(key, str) else []
+    for field in fields:
+        for example in field.examples or ():
+            return str(example)
     found = [sub for annotation in _at(model, path) for sub in _models_in(annotation)]
-    return [
-        field.alias or name
-        for sub in found[:1]
-        for name, field in sub.model_fields.items()
+    return _mapping(found[0], said) if found else None
+
+
+def _mapping(model: type[BaseModel], said: object) -> str | None:
+    """The keys that a mapping has to have, or the switch that is its only need."""
+    parts = [
+        f"{field.alias or name}: {_word(field.annotation, said)}"
+        for name, field in model.model_fields.items()
         if field.is_required()
     ]
+    if not parts and isinstance(said, bool) and "enabled" in model.model_fields:
+        parts = [f"enabled: {str(said).lower()}"]
+    return f"{{{', '.join(parts)}}}" if parts else None
+
+
+def _word(annotation: Annotation, said: object) -> str:
+    origin: Any = get_origin(annotation)
+    words = get_args(annotation) if origin is Literal else ()
+    return str(said if said in words else words[0]) if words else "…"
 
 
 def is_secret(model: type[BaseModel] | None, path: DataPath) -> bool:

@@ -16,7 +16,7 @@ from pydantic import (
     model_validator,
 )
 
-from holodeck_backend_claude.config.base import NonBlank, Seconds, Secret, Strict
+from holodeck_backend_claude.config.base import NonBlank, Number, Seconds, Secret, Strict, Whole
 from holodeck_backend_claude.config.observability import ObservabilityConfig
 from holodeck_backend_claude.config.paths import ExistingPath
 from holodeck_backend_claude.config.response_format import ResponseFormat, response_schema
@@ -43,9 +43,9 @@ class ModelConfig(Strict):
 
     provider: NonBlank
     name: NonBlank
-    temperature: float | None = Field(default=None, ge=0, le=2)
-    max_tokens: int | None = Field(default=None, gt=0)
-    top_p: float | None = Field(default=None, ge=0, le=1)
+    temperature: Number | None = Field(default=None, ge=0, le=2)
+    max_tokens: Whole | None = Field(default=None, gt=0)
+    top_p: Number | None = Field(default=None, ge=0, le=1)
     endpoint: NonBlank | None = None
     api_key: Secret | None = None
     api_version: NonBlank | None = None
@@ -71,7 +71,7 @@ class EmbeddingProviderConfig(Strict):
     endpoint: NonBlank | None = None
     api_key: Secret | None = None
     api_version: NonBlank | None = None
-    dimensions: int | None = Field(default=None, gt=0)
+    dimensions: Whole | None = Field(default=None, gt=0)
 
 
 class Instructions(Strict):
@@ -102,7 +102,7 @@ class ExecutionConfig(Strict):
     """
 
     llm_timeout: Seconds = 120.0
-    max_retries: int = Field(default=3, ge=0, le=10)
+    max_retries: Whole = Field(default=3, ge=0, le=10)
 
 
 class PluginsConfig(Strict):
@@ -142,7 +142,7 @@ class Agent(Strict):
     name: NonBlank
     description: str | None = None
     model: ModelConfig
-    instructions: Instructions
+    instructions: Instructions = Field(examples=["Answer in one sentence."])
     tools: tuple[SerializeAsAny[ToolConfig], ...] = ()
     embedding_provider: EmbeddingProviderConfig | None = None
     execution: ExecutionConfig = ExecutionConfig()

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 
-from holodeck_backend_claude.config.base import NonBlank, Strict
+from holodeck_backend_claude.config.base import Flag, NonBlank, Number, Strict, Whole
 
 _USE_A_COLLECTOR = "send to an OpenTelemetry Collector with exporters.otlp, which can pass it on"
 
@@ -27,14 +27,14 @@ class TracesConfig(Strict):
         schedule_delay_millis: Milliseconds between two requests to the collector.
     """
 
-    enabled: bool = True
-    sample_rate: float = Field(default=1.0, ge=0, le=1)
-    capture_content: bool = False
-    capture_evaluation_content: bool = False
+    enabled: Flag = True
+    sample_rate: Number = Field(default=1.0, ge=0, le=1)
+    capture_content: Flag = False
+    capture_evaluation_content: Flag = False
     redaction_patterns: tuple[NonBlank, ...] = ()
-    max_queue_size: int = Field(default=2_048, ge=1)
-    max_export_batch_size: int = Field(default=512, ge=1)
-    schedule_delay_millis: int = Field(default=2_000, ge=100)
+    max_queue_size: Whole = Field(default=2_048, ge=1)
+    max_export_batch_size: Whole = Field(default=512, ge=1)
+    schedule_delay_millis: Whole = Field(default=2_000, ge=100)
 
     @field_validator("redaction_patterns")
     @classmethod
@@ -64,8 +64,8 @@ class MetricsConfig(Strict):
         export_interval_ms: Milliseconds between two requests to the collector.
     """
 
-    enabled: bool = True
-    export_interval_ms: int = Field(default=5_000, ge=1_000)
+    enabled: Flag = True
+    export_interval_ms: Whole = Field(default=5_000, ge=1_000)
 
 
 class LogsConfig(Strict):
@@ -78,9 +78,9 @@ class LogsConfig(Strict):
         filter_namespaces: Loggers whose records are sent, with those below them.
     """
 
-    enabled: bool = True
+    enabled: Flag = True
     level: Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"] = "INFO"
-    include_trace_context: bool = True
+    include_trace_context: Flag = True
     filter_namespaces: tuple[NonBlank, ...] = ("holodeck_backend_claude", "semantic_kernel")
 
 
@@ -93,9 +93,9 @@ class ConsoleExporterConfig(Strict):
         include_timestamps: Whether times are in it.
     """
 
-    enabled: bool = True
-    pretty_print: bool = True
-    include_timestamps: bool = True
+    enabled: Flag = True
+    pretty_print: Flag = True
+    include_timestamps: Flag = True
 
 
 class OTLPExporterConfig(Strict):
@@ -111,13 +111,13 @@ class OTLPExporterConfig(Strict):
         insecure: For an endpoint without ``http://`` or ``https://``: whether it has no TLS.
     """
 
-    enabled: bool = True
+    enabled: Flag = True
     endpoint: NonBlank | None = None
     protocol: Literal["grpc", "http"] = "grpc"
     headers: dict[NonBlank, SecretStr] = Field(default_factory=dict)
-    timeout_ms: int = Field(default=30_000, ge=1_000)
+    timeout_ms: Whole = Field(default=30_000, ge=1_000)
     compression: Literal["gzip", "deflate"] | None = None
-    insecure: bool = True
+    insecure: Flag = True
 
     @model_validator(mode="after")
     def _one_word_on_tls(self) -> OTLPExporterConfig:
@@ -156,8 +156,8 @@ class PrometheusExporterConfig(Strict):
         path: Without effect.
     """
 
-    enabled: bool = False
-    port: int = 8_889
+    enabled: Flag = False
+    port: Whole = 8_889
     host: NonBlank = "0.0.0.0"  # noqa: S104  nothing is bound to it
     path: NonBlank = "/metrics"
 
@@ -179,9 +179,9 @@ class AzureMonitorExporterConfig(Strict):
         storage_directory: Without effect.
     """
 
-    enabled: bool = False
+    enabled: Flag = False
     connection_string: SecretStr | None = None
-    disable_offline_storage: bool = False
+    disable_offline_storage: Flag = False
     storage_directory: NonBlank | None = None
 
     @field_validator("enabled")
@@ -234,8 +234,8 @@ class ObservabilityConfig(Strict):
         resource_attributes: Further facts about this program, on everything that is sent.
     """
 
-    enabled: bool = False
-    disable_provider_tracing: bool = False
+    enabled: Flag = False
+    disable_provider_tracing: Flag = False
     service_name: NonBlank | None = None
     traces: TracesConfig = TracesConfig()
     metrics: MetricsConfig = MetricsConfig()

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 
-from holodeck_backend_claude.config.model_fields import is_secret, keys_at, required_at
+from holodeck_backend_claude.config.model_fields import example_at, is_secret, keys_at
 from holodeck_backend_claude.config.problems import DataPath, did_you_mean, listed, shorten
 from holodeck_backend_claude.config.upstream_keys import is_published
 from holodeck_backend_claude.config.yaml.nodes import Node, type_name
@@ -80,7 +80,9 @@ def explain(error: ErrorDetails, model: type[BaseModel], node: Node, base: DataP
     path = _path(error["loc"], node)
     if kind == "missing":
         key = str(error["loc"][-1])
-        return Wording((*path, key), True, f"the key {key!r} is missing")
+        example = example_at(model, (*path, key))
+        hint = f"such as '{key}: {example}'" if example else None
+        return Wording((*path, key), True, f"the key {key!r} is missing", hint)
     if kind == "extra_forbidden":
         return _unknown_key(path, model, base)
     found = node.find(path)
@@ -172,11 +174,25 @@ def _shown(node: Node | None, *, secret: bool) -> str:
 def _hint(kind: str, model: type[BaseModel], path: DataPath, node: Node | None) -> str | None:
     if kind == "string_type" and node and isinstance(node.value, bool | int | float):
         return "put it in quotes"
-    if kind in {"model_type", "model_attributes_type"}:
-        return f"it has the keys: {listed(required_at(model, path) or keys_at(model, path))}"
+    if kind in {"model_type", "model_attributes_type"} and path:
+        return _keys_hint(model, path, node)
     if kind in {"list_type", "tuple_type"}:
-        return "each item begins with '- ' on a line of its own"
+        hint = "each item begins with '- ' on a line of its own"
+        return f"{hint}; or write [{node.written}]" if node and node.written else hint
+    if kind in {"bool_type", "bool_parsing"} and path:
+        return f"write '{path[-1]}: true' or '{path[-1]}: false'"
+    if kind in {"int_type", "float_type"} and node and isinstance(node.value, bool):
+        return "give a number, or remove the key"
     return None
+
+
+def _keys_hint(model: type[BaseModel], path: DataPath, node: Node | None) -> str:
+    keys = keys_at(model, path)
+    example = example_at(model, path, node.value if node else None)
+    if example is None:
+        return f"it has the keys: {listed(keys)}"
+    label = f"{path[-1]}: " if isinstance(path[-1], str) else ""
+    return f"such as '{label}{example}'; the keys it may have: {listed(keys)}"
 
 
 def _number(value: Any) -> str:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from holodeck_backend_claude.config.base import NonBlank, Seconds, Strict
+from holodeck_backend_claude.config.base import NonBlank, Number, Seconds, Strict, Whole
 from holodeck_backend_claude.config.paths import ExistingPath
 from holodeck_backend_claude.contract import (
     DEFAULT_CALL_SECONDS,
@@ -32,8 +32,8 @@ class ToolConfig(Strict):
     name: NonBlank
     description: NonBlank
     timeout: Seconds = DEFAULT_CALL_SECONDS
-    max_result_chars: int = Field(default=DEFAULT_RESULT_CHARS, ge=100, le=1_000_000)
-    concurrency: int = Field(default=DEFAULT_CALLS_AT_ONCE, ge=1, le=64)
+    max_result_chars: Whole = Field(default=DEFAULT_RESULT_CHARS, ge=100, le=1_000_000)
+    concurrency: Whole = Field(default=DEFAULT_CALLS_AT_ONCE, ge=1, le=64)
     on_error: Literal["continue", "fail"] = "continue"
 
     @property
@@ -55,10 +55,10 @@ class VectorstoreTool(ToolConfig):
 
     type: Literal["vectorstore"] = "vectorstore"
     source: Annotated[NonBlank, ExistingPath("any")]
-    chunk_size: int = Field(default=200, ge=16, le=8_192)
-    chunk_overlap: int = Field(default=30, ge=0, le=4_096)
-    top_k: int = Field(default=5, ge=1, le=100)
-    min_similarity_score: float | None = Field(default=None, ge=0, le=1)
+    chunk_size: Whole = Field(default=200, ge=16, le=8_192)
+    chunk_overlap: Whole = Field(default=30, ge=0, le=4_096)
+    top_k: Whole = Field(default=5, ge=1, le=100)
+    min_similarity_score: Number | None = Field(default=None, ge=0, le=1)
 
     @model_validator(mode="after")
     def _overlap_is_smaller(self) -> VectorstoreTool:

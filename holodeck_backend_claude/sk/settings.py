@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from holodeck_backend_claude.config.base import Strict, Whole
 
 
-class SKSettings(BaseModel):
+class SKSettings(Strict):
     """The ``semantic_kernel:`` block.
 
     Attributes:
         max_turns: Model answers of one turn at most; None means no limit but the time limit.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    max_turns: int | None = Field(default=None, ge=1, le=1_000)
+    max_turns: Whole | None = Field(default=None, ge=1, le=1_000)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints, model_validator
 
 from holodeck_backend_claude.claude.settings.model import Effort
 from holodeck_backend_claude.config import ExistingPath
-from holodeck_backend_claude.config.base import NonBlank
+from holodeck_backend_claude.config.base import NonBlank, Strict, Whole
 
 SubagentName: TypeAlias = Annotated[
     str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")
@@ -19,7 +19,7 @@ STARTS_SUBAGENTS = ("Agent", "Task")
 """The built-in tool of Claude Code that starts a subagent, and its older name."""
 
 
-class SubagentConfig(BaseModel):
+class SubagentConfig(Strict):
     """One subagent: a model of its own with a prompt of its own, for one task at a time.
 
     Attributes:
@@ -34,14 +34,12 @@ class SubagentConfig(BaseModel):
         effort: How much work its model puts into an answer; None means the agent's own.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
     description: NonBlank
     prompt: NonBlank | None = None
     prompt_file: Annotated[NonBlank, ExistingPath("text", inside=True)] | None = None
     tools: tuple[NonBlank, ...] | None = None
     model: NonBlank | None = None
-    max_turns: int | None = Field(default=None, ge=1, le=1_000)
+    max_turns: Whole | None = Field(default=None, ge=1, le=1_000)
     effort: Effort | None = None
 
     @model_validator(mode="after")

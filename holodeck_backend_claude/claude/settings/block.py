@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from holodeck_backend_claude.claude.plugin import SETTINGS_KEY
 from holodeck_backend_claude.claude.settings.agents import SubagentConfig, SubagentName
@@ -12,7 +12,7 @@ from holodeck_backend_claude.claude.settings.environment import Variables
 from holodeck_backend_claude.claude.settings.grants import Grants
 from holodeck_backend_claude.claude.settings.model import Effort, ExtendedThinking
 from holodeck_backend_claude.claude.settings.sessions import SessionSettings
-from holodeck_backend_claude.config.base import NonBlank
+from holodeck_backend_claude.config.base import Flag, NonBlank, Number, Whole
 
 if TYPE_CHECKING:
     from holodeck_backend_claude.config import Agent
@@ -35,17 +35,15 @@ class ClaudeSettings(Grants):
         env: Further variables of the Claude Code process, by name; their values are masked.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    max_turns: int | None = Field(default=None, ge=1, le=1_000)
-    max_budget_usd: float | None = Field(default=None, gt=0)
+    max_turns: Whole | None = Field(default=None, ge=1, le=1_000)
+    max_budget_usd: Number | None = Field(default=None, gt=0)
     extended_thinking: ExtendedThinking = ExtendedThinking()
     effort: Effort | None = None
     fallback_model: NonBlank | None = None
     agents: dict[SubagentName, SubagentConfig] = Field(default_factory=dict)
     sessions: SessionSettings | None = None
-    warm_clients: int | None = Field(default=None, ge=0, le=32)
-    native_mcp: bool = False
+    warm_clients: Whole | None = Field(default=None, ge=0, le=32)
+    native_mcp: Flag = False
     env: Variables = Field(default_factory=dict)
 
 

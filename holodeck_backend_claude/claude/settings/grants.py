@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Literal, Self, TypeAlias
+from typing import Annotated, Any, Literal, Self, TypeAlias, get_args
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
-    ConfigDict,
     Field,
     StringConstraints,
+    ValidationInfo,
+    field_validator,
     model_validator,
 )
 
 from holodeck_backend_claude.claude.settings.built_ins import BUILT_INS
 from holodeck_backend_claude.claude.settings.sandbox import SandboxSettings
+from holodeck_backend_claude.config.base import Flag, Strict
 from holodeck_backend_claude.config.paths import ExistingPath
 
 ToolName = Annotated[str, Field(min_length=1)]
@@ -45,6 +46,17 @@ NEVER_GRANTED = frozenset(
 )
 """Names of Claude Code's other tools, which somebody may have met elsewhere."""
 
+_OTHER_MODES = {
+    "default": "'manual' asks in the same way",
+    "plan": (
+        "there is no mode that only plans; 'manual' asks before a call, and tools that are not "
+        "granted are not offered at all"
+    ),
+    "dontAsk": "'manual' denies what would be asked for where nobody can be asked",
+    "bypassPermissions": "'acceptAll' asks for nothing",
+}
+"""Claude Code's own modes, and what to say here instead."""
+
 _PLAIN_WORDS = re.compile(r"[\w./@%+:=,-]+( [\w./@%+:=,-]+)*")
 
 
@@ -65,7 +77,7 @@ FolderPath = Annotated[
 ]
 
 
-class BashGrant(BaseModel):
+class BashGrant(Strict):
     """``bash:`` lets the model run command lines.
 
     Attributes:
@@ -76,11 +88,9 @@ class BashGrant(BaseModel):
             commands it runs; False denies it. What certainly runs an excluded one is denied.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    enabled: bool = False
+    enabled: Flag = False
     excluded_commands: tuple[Command, ...] = ()
-    allow_unsafe: bool = False
+    allow_unsafe: Flag = False
 
     @model_validator(mode="after")
     def _of_use(self) -> Self:
@@ -92,7 +102,7 @@ class BashGrant(BaseModel):
         return self
 
 
-class FileSystemGrant(BaseModel):
+class FileSystemGrant(Strict):
     """``file_system:`` lets the model use the files in its working directory.
 
     Attributes:
@@ -101,21 +111,19 @@ class FileSystemGrant(BaseModel):
         edit: Replace parts of files (Edit).
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    read: bool = False
-    write: bool = False
-    edit: bool = False
+    read: Flag = False
+    write: Flag = False
+    edit: Flag = False
 
 
-class Grants(BaseModel):
+class Grants(Strict):
     """What the model may use, and who is asked.
 
     Attributes:
+        i_understand_this_is_unsafe: ``permission_mode: acceptAll`` needs it.
         permission_mode: ``manual`` asks before each call of a built-in or destructive tool;
             ``acceptEdits`` does not ask for the file tools, ``acceptAll`` for nothing. Where
             nobody can be asked, what would be asked for is denied.
-        i_understand_this_is_unsafe: ``acceptAll`` needs it.
         bash: Command lines.
         file_system: Files.
         web_search: The search of the provider.
@@ -127,13 +135,11 @@ class Grants(BaseModel):
         disallowed_tools: These are not offered.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
+    i_understand_this_is_unsafe: Flag = False  # the mode is held against it, so it comes first
     permission_mode: PermissionMode = "manual"
-    i_understand_this_is_unsafe: bool = False
     bash: BashGrant = BashGrant()
     file_system: FileSystemGrant = FileSystemGrant()
-    web_search: bool = False
+    web_search: Flag = False
     working_directory: FolderPath | None = None
     sandbox: SandboxSettings | None = None
     allowed_tools: tuple[ToolName, ...] | None = None
@@ -147,13 +153,28 @@ class Grants(BaseModel):
             return data
         return {key: value for key, value in data.items() if value is not None}
 
-    @model_validator(mode="after")
-    def _knows_what_it_does(self) -> Self:
-        if self.permission_mode == "acceptAll" and not self.i_understand_this_is_unsafe:
+    @field_validator("permission_mode", mode="before")
+    @classmethod
+    def _is_a_mode_of_ours(cls, mode: object) -> object:
+        if isinstance(mode, str) and mode in _OTHER_MODES:
+            raise ValueError(
+                f"{mode!r} is a mode of Claude Code that is not taken here: {_OTHER_MODES[mode]}; "
+                f"the modes here are {', '.join(get_args(PermissionMode))}"
+            )
+        return mode
+
+    @field_validator("permission_mode")
+    @classmethod
+    def _knows_what_it_does(cls, mode: PermissionMode, info: ValidationInfo) -> PermissionMode:
+        if mode == "acceptAll" and info.data.get("i_understand_this_is_unsafe") is False:
             raise ValueError(
                 "'permission_mode: acceptAll' lets the model do without asking whatever its tools "
                 "can do; add 'i_understand_this_is_unsafe: true', or choose manual or acceptEdits"
             )
+        return mode
+
+    @model_validator(mode="after")
+    def _accepts_what_it_understands(self) -> Self:
         if self.i_understand_this_is_unsafe and self.permission_mode != "acceptAll":
             raise ValueError(
                 "'i_understand_this_is_unsafe' belongs to 'permission_mode: acceptAll'; remove it"

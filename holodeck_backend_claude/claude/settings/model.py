@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from holodeck_backend_claude.config.base import Flag, Strict, Whole
 
 Effort: TypeAlias = Literal["low", "medium", "high", "max"]
 """How much work the model puts into an answer."""
 
 
-class ExtendedThinking(BaseModel):
+class ExtendedThinking(Strict):
     """``extended_thinking:`` lets the model think before it answers.
 
     Attributes:
@@ -18,7 +20,5 @@ class ExtendedThinking(BaseModel):
         budget_tokens: Tokens the model may think for in one answer.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    enabled: bool = False
-    budget_tokens: int = Field(default=10_000, ge=1_024, le=100_000)
+    enabled: Flag = False
+    budget_tokens: Whole = Field(default=10_000, ge=1_024, le=100_000)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from holodeck_backend_claude.config.base import Flag, Strict, Whole
 
 Texts = tuple[str, ...]
 
 
-class SandboxNetwork(BaseModel):
+class SandboxNetwork(Strict):
     """``network:`` says what a confined command reaches; the keys are those of Claude Code.
 
     Attributes:
@@ -22,18 +24,16 @@ class SandboxNetwork(BaseModel):
         socksProxyPort: As before, for SOCKS5.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
     allowedDomains: Texts = ()  # noqa: N815 - Claude Code's own names
     deniedDomains: Texts = ()  # noqa: N815
     allowUnixSockets: Texts = ()  # noqa: N815
-    allowAllUnixSockets: bool = False  # noqa: N815
-    allowLocalBinding: bool = False  # noqa: N815
-    httpProxyPort: int | None = Field(default=None, ge=1, le=65_535)  # noqa: N815
-    socksProxyPort: int | None = Field(default=None, ge=1, le=65_535)  # noqa: N815
+    allowAllUnixSockets: Flag = False  # noqa: N815
+    allowLocalBinding: Flag = False  # noqa: N815
+    httpProxyPort: Whole | None = Field(default=None, ge=1, le=65_535)  # noqa: N815
+    socksProxyPort: Whole | None = Field(default=None, ge=1, le=65_535)  # noqa: N815
 
 
-class SandboxSettings(BaseModel):
+class SandboxSettings(Strict):
     """``sandbox:`` goes to Claude Code as it is; the keys are its own.
 
     Attributes:
@@ -45,13 +45,11 @@ class SandboxSettings(BaseModel):
         network: What a confined command reaches.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    enabled: bool = True
-    autoAllowBashIfSandboxed: bool = False  # noqa: N815 - Claude Code's own names
+    enabled: Flag = True
+    autoAllowBashIfSandboxed: Flag = False  # noqa: N815 - Claude Code's own names
     excludedCommands: Texts = ()  # noqa: N815
-    allowUnsandboxedCommands: bool = False  # noqa: N815
-    enableWeakerNestedSandbox: bool = False  # noqa: N815
+    allowUnsandboxedCommands: Flag = False  # noqa: N815
+    enableWeakerNestedSandbox: Flag = False  # noqa: N815
     network: SandboxNetwork | None = None
 
     def as_sdk(self) -> dict[str, Any]:

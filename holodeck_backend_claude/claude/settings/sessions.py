@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints, model_validator
+from pydantic import Field, SecretStr, StringConstraints, model_validator
+
+from holodeck_backend_claude.config.base import Strict, Whole
 
 DEFAULT_PATH = ".holodeck/sessions.db"
 
@@ -12,7 +14,7 @@ Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Url = Annotated[SecretStr, Field(min_length=1)]
 
 
-class SessionSettings(BaseModel):
+class SessionSettings(Strict):
     """``sessions:`` keeps the conversations of ``create_session``, to be resumed by their id.
 
     Attributes:
@@ -24,12 +26,10 @@ class SessionSettings(BaseModel):
             agent starts; None keeps them until somebody deletes them.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
     store: Literal["sqlite", "postgres"]
     path: Text | None = None
     url: Url | None = None
-    keep_days: int | None = Field(default=None, ge=1, le=36_500)
+    keep_days: Whole | None = Field(default=None, ge=1, le=36_500)
 
     @model_validator(mode="after")
     def _fitting_place(self) -> Self:
