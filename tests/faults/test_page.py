@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 from types import SimpleNamespace
 
+import pytest
+
 from tests.faults.causes import all_causes
 from tests.faults.registry import GROUPS
 from tests.faults.table import Report, page_of, written
@@ -12,6 +14,14 @@ from tests.faults.table import Report, page_of, written
 
 def test_the_page_says_what_the_suite_expects() -> None:
     assert written() == page_of(all_causes()), "run: make faults-page"
+
+
+def test_the_order_of_the_page_is_not_that_in_which_tests_were_imported(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    in_order = all_causes()
+    monkeypatch.setattr("tests.faults.causes.CAUSES", list(reversed(in_order)))
+    assert all_causes() == in_order
 
 
 def test_there_are_enough_causes_of_every_group() -> None:
