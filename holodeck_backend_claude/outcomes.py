@@ -57,6 +57,11 @@ def never_ran(reason: str, detail: str) -> ExecutionResult:
     return failed(ExecutionResult(response="", num_turns=0), reason, detail)
 
 
+def interrupted(detail: str) -> BackendSessionError:
+    """The error where a turn cannot begin, because what it was asked of was closed."""
+    return BackendSessionError(detail, result=never_ran(INTERRUPTED, detail))
+
+
 def failed(result: ExecutionResult, reason: str, detail: str | None = None) -> ExecutionResult:
     """The same result, ended by ``reason``; ``detail`` is the provider's own words, if any."""
     return replace(result, is_error=True, error_reason=reason, error_detail=detail)

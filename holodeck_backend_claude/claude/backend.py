@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_TORN_DOWN = "torn down"
+
 
 class ClaudeBackend:
     """See :class:`~holodeck_backend_claude.contract.AgentBackend`.
@@ -137,7 +139,7 @@ class ClaudeBackend:
 
     async def teardown(self) -> None:
         """End every session, then close the tools; may be called twice."""
-        self._state = "torn down"
+        self._state = _TORN_DOWN
         closing = [session.close() for session in tuple(self._sessions)]
         await asyncio.gather(self.warm.close(), *closing)
         await self._open_tools.close()
@@ -185,6 +187,8 @@ class ClaudeBackend:
             self._state = before
 
     def _require_running(self) -> None:
+        if self._state == _TORN_DOWN:
+            raise outcomes.interrupted(f"the Claude backend is {self._state}")
         if self._state:
             raise BackendSessionError(f"the Claude backend is {self._state}")
 

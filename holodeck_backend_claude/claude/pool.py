@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from holodeck_backend_claude import outcomes
+from holodeck_backend_claude.concurrency import in_loop
 from holodeck_backend_claude.contract import BackendSessionError
 
 if TYPE_CHECKING:
@@ -50,6 +52,7 @@ class WarmSessions:
         self._make = make
         self.size = size
         self._spares: deque[_Spare] = deque()
+        self._claimed: set[_Spare] = set()  # taken, but not handed out yet
         self._dropped: set[asyncio.Task[None]] = set()
         self._closed = False
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -90,13 +93,12 @@ class WarmSessions:
     async def close(self) -> None:
         """End the sessions that nobody has got, also those that are still being connected."""
         self._closed = True
-        if self._loop is asyncio.get_running_loop():
-            for spare in self._spares:
-                self._drop(spare)
-        else:
-            self._abandon()
+        for spare in (*self._spares, *self._claimed):
+            self._drop(spare)
         self._spares.clear()
-        await asyncio.gather(*self._dropped)
+        this = asyncio.get_running_loop()
+        while ending := [each for each in self._dropped if each.get_loop() is this]:
+            await asyncio.wait(ending)
 
     # -------------------------------------------------------------------------------- within
 
@@ -115,20 +117,31 @@ class WarmSessions:
             self._enter_loop()
         while self._spares:
             spare = self._spares.popleft()
-            try:
-                await asyncio.wait({spare.opening})
-            except asyncio.CancelledError:
-                self._give_back(spare)
-                raise
-            if _is_open(spare):
-                if spare.session.is_ready:
-                    return spare.session
-                log.debug("a session that was connected ahead has ended by itself")
-                self._drop(spare)
+            if not await self._is_connected(spare):
+                continue
+            if spare.session.is_ready:
+                return spare.session
+            log.debug("a session that was connected ahead has ended by itself")
+            self._drop(spare)
         return None
 
+    async def _is_connected(self, spare: _Spare) -> bool:
+        """Wait until it is, or has failed to be; meanwhile it is ours, if not yet handed out."""
+        self._claimed.add(spare)
+        try:
+            await asyncio.wait({spare.opening})
+        except asyncio.CancelledError:
+            if not self._closed:
+                self._give_back(spare)
+            raise
+        finally:
+            self._claimed.discard(spare)
+        if self._closed:
+            raise outcomes.interrupted("it was closed while a session was connected")
+        return not spare.opening.cancelled() and spare.opening.result()
+
     def _give_back(self, spare: _Spare) -> None:
-        if self._closed or len(self._spares) >= self.size:
+        if len(self._spares) >= self.size:
             self._drop(spare)
         else:
             self._spares.appendleft(spare)
@@ -139,24 +152,20 @@ class WarmSessions:
         ending.add_done_callback(self._dropped.discard)
 
     def _enter_loop(self) -> None:
-        """Sessions belong to an event loop; those of one that runs no longer are of no use."""
+        """Sessions belong to an event loop; those of another one are of no use in this."""
         loop = asyncio.get_running_loop()
         if self._loop is loop:
             return
-        self._abandon()
-        self._loop, self._starts = loop, asyncio.Semaphore(STARTS_AT_ONCE)
-
-    def _abandon(self) -> None:
         while self._spares:
-            self._spares.popleft().session.abandon()
-        self._dropped.clear()
-
-
-def _is_open(spare: _Spare) -> bool:
-    return not spare.opening.cancelled() and spare.opening.result()
+            self._drop(self._spares.popleft())
+        self._loop, self._starts = loop, asyncio.Semaphore(STARTS_AT_ONCE)
 
 
 async def _end(spare: _Spare) -> None:
-    spare.opening.cancel()
-    await asyncio.wait({spare.opening})
+    await in_loop(spare.opening.get_loop(), lambda: _stop_opening(spare.opening))
     await spare.session.close()
+
+
+async def _stop_opening(opening: asyncio.Task[bool]) -> None:
+    opening.cancel()
+    await asyncio.wait({opening})

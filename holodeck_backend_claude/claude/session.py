@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from holodeck_backend_claude import outcomes
 from holodeck_backend_claude.claude.session_owner import SessionOwner
 from holodeck_backend_claude.claude.turns.request import Request
-from holodeck_backend_claude.concurrency import in_thread
+from holodeck_backend_claude.concurrency import in_loop, in_thread, keep
 from holodeck_backend_claude.contract import BackendSessionError, FileInput, TurnEvent
 from holodeck_backend_claude.input_files import read_files
 from holodeck_backend_claude.sessions import StreamedSession
@@ -71,6 +71,7 @@ class ClaudeSession(StreamedSession):
         Raises:
             BackendSessionError: It did not start.
         """
+        self._owner.check_not_closed()
         started = asyncio.get_running_loop().create_future()
         self._task = asyncio.create_task(self._own(started), name="holodeck-claude-session")
         try:
@@ -125,26 +126,31 @@ class ClaudeSession(StreamedSession):
         return True
 
     async def close(self) -> None:
-        """Stop what runs, end the process, remove its files; may be called twice."""
-        self._owner.shut()
-        if self._task is None:  # it was never opened
+        """Stop what runs, end the process, remove its files; may be called twice.
+
+        It may be called in any event loop: the session is closed in its own, and where that runs
+        no longer, its process is ended from here.
+        """
+        task = self._task
+        if task is None:  # it was never opened
+            self._owner.shut()
+            await self._owner.release()
             self._on_close(self)
-            return
+        elif not task.done() and not await in_loop(task.get_loop(), lambda: self._close(task)):
+            keep(task)  # with all that belongs to the loop, which could not end it in order
+            await self._owner.abandon(task.get_loop())
+            self._on_close(self)
+
+    async def _close(self, task: asyncio.Task[None]) -> None:
+        self._owner.shut()
         process = self._owner.process
         if process.is_starting:
             if process.client is not None:
                 process.client.kill()
-            self._task.cancel()
+            task.cancel()
         # each step of the owner is bounded; a caller who is cancelled while it waits here does
         # not stop the owner from ending the process
-        await asyncio.wait({self._task})
-
-    def abandon(self) -> None:
-        """End the process from outside of the session's event loop, which runs no longer."""
-        self._owner.ended_by = self._owner.ended_by or "its event loop has ended"
-        if self._owner.process.client is not None:
-            self._owner.process.client.abandon()
-        self._on_close(self)
+        await asyncio.wait({task})
 
     async def _own(self, started: asyncio.Future[None]) -> None:
         try:
@@ -155,7 +161,6 @@ class ClaudeSession(StreamedSession):
     def _check_can_take(self, message: object) -> None:
         if not isinstance(message, str):
             raise TypeError(f"a message is a text, not a {type(message).__name__}")
-        if self._owner.ended_by is not None:
-            raise BackendSessionError(f"the session cannot take a message: {self._owner.ended_by}")
+        self._owner.check_not_closed()
         if self._task is None or self._task.get_loop() is not asyncio.get_running_loop():
             raise BackendSessionError("the session belongs to another event loop")

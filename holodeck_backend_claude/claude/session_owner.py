@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -85,6 +85,15 @@ class SessionOwner:
         """Whether its process runs and it takes turns."""
         return self.process.is_usable and self.ended_by is None and self.process.running.is_running
 
+    def check_not_closed(self) -> None:
+        """Raise where it was closed, or its event loop has ended.
+
+        Raises:
+            BackendSessionError: It was.
+        """
+        if self.ended_by is not None:
+            raise outcomes.interrupted(f"the session cannot be used: {self.ended_by}")
+
     def shut(self) -> None:
         """Take no further turn, stop the one that runs, and end."""
         if self.ended_by is None:
@@ -99,15 +108,18 @@ class SessionOwner:
         """
         self._connected_in = contextvars.copy_context()
         try:
+            self.check_not_closed()
             await self.process.start()
+            self.check_not_closed()
         except BaseException as cause:
-            self.ended_by = str(cause) or "it did not start"
+            is_ours = isinstance(cause, Exception) and self.ended_by is None
+            self.ended_by = self.ended_by or str(cause) or "it did not start"
             await self._end()
-            if isinstance(cause, Exception):
-                started.set_exception(cause)
-                return
-            started.set_exception(_closed_while_starting())
+            closed = outcomes.interrupted("the session was closed while it started")
+            started.set_exception(cause if is_ours else closed)
             started.exception()  # known, whether or not somebody still waits for the start
+            if isinstance(cause, Exception):
+                return
             raise
         started.set_result(None)
         try:
@@ -197,13 +209,26 @@ class SessionOwner:
             feed=lambda message: list(turn.feed(message)),
         )
 
+    async def abandon(self, loop: asyncio.AbstractEventLoop) -> None:
+        """End the process from another event loop, where that of the owner runs no longer."""
+        self.ended_by = self.ended_by or "its event loop has ended"
+        if self.process.client is not None:
+            self.process.client.abandon()
+        with suppress(RuntimeError):  # the loop is closed; if not, it may run once more
+            loop.call_soon_threadsafe(self.inbox.shut)
+        await self._close_recording()
+
     async def _end(self) -> None:
         self.ended_by = self.ended_by or CLOSED
-        await asyncio.shield(asyncio.ensure_future(self._release()))
+        await asyncio.shield(asyncio.ensure_future(self.release()))
         self.inbox.end_all(self.ended_by)
 
-    async def _release(self) -> None:
+    async def release(self) -> None:
+        """End the process, and what stores the conversation."""
         await self.process.end()
+        await self._close_recording()
+
+    async def _close_recording(self) -> None:
         if self._recording is not None:
             await self._recording.close()
 
@@ -220,8 +245,3 @@ class SessionOwner:
     def _current_trace(self) -> TurnTrace:
         request = self.inbox.current
         return NO_TRACE if request is None else request.trace
-
-
-def _closed_while_starting() -> BackendSessionError:
-    detail = "the session was closed while it started"
-    return BackendSessionError(detail, result=outcomes.never_ran(outcomes.INTERRUPTED, detail))

@@ -21,7 +21,6 @@ class Session:
         self.opening = False
         self.is_ready = False
         self.closed = 0
-        self.abandoned = 0
         self._fails = fails
 
     async def open(self) -> None:
@@ -34,9 +33,6 @@ class Session:
     async def close(self) -> None:
         self.is_ready = False
         self.closed += 1
-
-    def abandon(self) -> None:
-        self.abandoned += 1
 
 
 class Made(list[Session]):
@@ -160,18 +156,39 @@ async def test_a_failed_start_is_logged_for_developers_and_raised_to_the_next_ta
     await sessions.close()
 
 
-async def test_closing_ends_what_is_being_connected_and_wakes_who_waits_for_it() -> None:
+async def test_closing_ends_what_is_being_connected_also_where_somebody_waits_for_it() -> None:
     made = Made(quick=False)
     sessions = WarmSessions(made, size=3)
     sessions.fill()
-    waiting = asyncio.create_task(take(sessions))
+    waiting = [asyncio.create_task(take(sessions)) for _ in range(2)]
     await asyncio.sleep(0)
+    waiting[1].cancel()
     await sessions.close()
     sessions.fill()
-    assert [session.closed for session in made] == [0, 1, 1]
-    made[0].may_open.set()  # it was claimed already
-    assert await waiting is made[0]
+    assert [session.closed for session in made] == [1, 1, 1]
+    with pytest.raises(BackendSessionError) as error:
+        await waiting[0]
+    assert error.value.result is not None
+    assert error.value.result.error_reason == "interrupted"
+    await asyncio.wait(waiting)
+    assert waiting[1].cancelled()
+    assert asyncio.all_tasks() == {asyncio.current_task()}
     assert len(made) == 3
+
+
+async def test_one_that_is_connected_when_it_is_closed_is_not_handed_out() -> None:
+    made = Made(quick=False)
+    sessions = WarmSessions(made, size=1)
+    sessions.fill()
+    waiting = asyncio.create_task(take(sessions))
+    await asyncio.sleep(0)
+    made[0].may_open.set()
+    while not made[0].is_ready:
+        await asyncio.sleep(0)
+    await sessions.close()
+    with pytest.raises(BackendSessionError, match="was closed"):
+        await waiting
+    assert [session.closed for session in made] == [1]
 
 
 def test_sessions_of_an_event_loop_that_is_over_are_given_up() -> None:
@@ -188,8 +205,7 @@ def test_sessions_of_an_event_loop_that_is_over_are_given_up() -> None:
 
     asyncio.run(fill())
     asyncio.run(use())
-    assert [session.abandoned for session in made] == [1, 0, 0]
-    assert made[2].closed == 1
+    assert [session.closed for session in made] == [1, 0, 1]
 
 
 def test_closing_in_another_loop_gives_up_what_is_left() -> None:
@@ -202,4 +218,4 @@ def test_closing_in_another_loop_gives_up_what_is_left() -> None:
 
     asyncio.run(fill())
     asyncio.run(sessions.close())
-    assert [(session.abandoned, session.closed) for session in made] == [(1, 0)]
+    assert [session.closed for session in made] == [1]

@@ -153,6 +153,25 @@ async def test_teardown_ends_what_is_connected_and_what_is_being_connected(lab: 
         await backend.create_session()
 
 
+@pytest.mark.parametrize("is_filled", [False, True])
+@pytest.mark.parametrize("steps", [1, 3, 5])
+async def test_whoever_is_interrupted_by_the_teardown_is_told_so_and_no_process_starts_after_it(
+    lab: Lab, steps: int, is_filled: bool
+) -> None:
+    api = await lab.api([forever(say("ok"))])
+    backend = await lab.backend(api, settings={"warm_clients": 2})
+    if is_filled:
+        await backend.warm.wait_filled()
+    asked = [asyncio.create_task(backend.invoke_once("Hi")) for _ in range(4)]
+    for _ in range(steps):
+        await asyncio.sleep(0)
+    await backend.teardown()
+    assert children() == []
+    results = await asyncio.gather(*asked)
+    assert [result.error_reason for result in results] == ["interrupted"] * 4
+    assert children() == []
+
+
 async def test_a_start_that_fails_in_the_background_is_told_to_the_next_who_asks(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -218,8 +218,7 @@ class Client:
         """End the process and remove the folder, where the event loop runs no longer."""
         folder, self._folder = self._folder, None
         if folder is not None:
-            folder.kill()
-            folder.remove()
+            folder.abandon()
 
     async def stop(self, *, at_once: bool = False) -> None:
         """Disconnect and end the whole process group; never raises.

@@ -10,6 +10,7 @@ import shutil
 import signal
 import sys
 import tempfile
+import time
 import weakref
 from collections.abc import Iterable
 from pathlib import Path
@@ -20,6 +21,7 @@ from holodeck_backend_claude.claude.process.family import end_family
 _PREFIX = "holodeck-claude-"
 _LOCK = "lock"
 _DRAFT = "lock.new"
+_GONE_SECONDS = 1.0  # until a process that was killed is gone
 _in_use: weakref.WeakSet[PrivateFolder] = weakref.WeakSet()
 
 
@@ -136,6 +138,14 @@ class PrivateFolder:
             return
         self.end_family()
 
+    def abandon(self) -> None:
+        """End the process group and remove the folder, where nothing waits for either."""
+        self.kill()
+        until = time.monotonic() + _GONE_SECONDS
+        while self.is_running() and time.monotonic() < until:
+            time.sleep(0.001)  # what it may still write would be left
+        self.remove()
+
     def end_family(self) -> None:
         """End what the process started, where it can start anything; the process itself stays."""
         if self.runs_commands:
@@ -146,8 +156,7 @@ def end_all() -> None:
     """Kill every Claude Code process and remove its folder, where no exit handler will run."""
     for folder in list(_in_use):
         if folder.is_own:
-            folder.kill()
-        folder.remove()
+            folder.abandon()
 
 
 def _remove(path: str, lock: int, owner: int) -> None:

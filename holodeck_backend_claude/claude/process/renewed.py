@@ -38,7 +38,7 @@ class RenewedClient:
     Attributes:
         client: The last one that was made.
         tools: Its tools by their wire name.
-        is_starting: Whether a process is being started, or none was yet.
+        is_starting: Whether a process is being started.
         is_usable: Whether there is a process that can take a turn, as far as is known.
         is_idle: Whether it is between two turns.
     """
@@ -54,7 +54,7 @@ class RenewedClient:
         self._sent_at: TranscriptEnd | None = None
         self.client: Client | None = None
         self.tools: Tools = {}
-        self.is_starting = True
+        self.is_starting = False
         self.is_usable = False
         self.is_idle = True
         self._turns = 0
