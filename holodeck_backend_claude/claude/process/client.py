@@ -216,9 +216,8 @@ class Client:
 
     def abandon(self) -> None:
         """End the process and remove the folder, where the event loop runs no longer."""
-        folder, self._folder = self._folder, None
-        if folder is not None:
-            folder.abandon()
+        if self._folder is not None:
+            self._folder.abandon()
 
     async def stop(self, *, at_once: bool = False) -> None:
         """Disconnect and end the whole process group; never raises.
