@@ -105,7 +105,8 @@ class Client:
         environment |= self._conversation.variables
         program = find_program()
         folder.runs_commands = "Bash" in self._conversation.profile.built_ins
-        adopts = {ADOPTS: "1"} if folder.runs_commands else {}
+        folder.runs_servers = bool(native.configs)
+        adopts = {ADOPTS: "1"} if folder.runs_commands or folder.runs_servers else {}
         launch = Launch(
             cli_path=folder.write_launcher(
                 program, kept_names(environment), version=known_version(program)
@@ -232,6 +233,7 @@ class Client:
             return
         # Killing the group is what makes a disconnect that hangs come to its end, in order.
         folder.end_family()
+        servers = folder.servers()  # they may end by themselves first
         seconds = 0.0 if at_once or not self._has_last_work else STOP_SECONDS
         killer = asyncio.get_running_loop().call_later(seconds, folder.kill)
         if sdk is not None:
@@ -243,6 +245,8 @@ class Client:
                 pipes.close()
         killer.cancel()
         folder.kill()
+        for each in servers:
+            each.kill()
         folder.forget_process()
 
 

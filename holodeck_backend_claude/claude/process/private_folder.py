@@ -17,6 +17,7 @@ from pathlib import Path
 
 from holodeck_backend_claude.claude.process import launcher
 from holodeck_backend_claude.claude.process.family import end_family
+from holodeck_backend_claude.processes import Descendant, descendants
 
 _PREFIX = "holodeck-claude-"
 _LOCK = "lock"
@@ -95,6 +96,7 @@ class PrivateFolder:
         return self.path / "pid"
 
     runs_commands = False  # whether the process can start others
+    runs_servers = False  # whether it starts MCP servers
 
     def pid(self) -> int | None:
         """The process id, which is also that of its group; None before the launcher ran."""
@@ -129,6 +131,8 @@ class PrivateFolder:
     def kill(self) -> None:
         """End the whole process group at once; nothing happens if it is gone."""
         self.end_family()
+        for each in self.servers():
+            each.kill()
         pid = self.pid()
         if pid is None:
             return
@@ -150,6 +154,11 @@ class PrivateFolder:
         """End what the process started, where it can start anything; the process itself stays."""
         if self.runs_commands:
             end_family(self.pid() if self.is_running() else None, self.path)
+
+    def servers(self) -> list[Descendant]:
+        """The MCP servers that run, and what they started."""
+        pid = self.pid() if self.runs_servers and self.is_running() else None
+        return [] if pid is None else descendants(pid)
 
 
 def end_all() -> None:
