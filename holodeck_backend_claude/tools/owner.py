@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
-from holodeck_backend_claude.concurrency.tasks import end_task, wait_out
+from holodeck_backend_claude.concurrency import end_task, in_loop, keep, wait_out
 from holodeck_backend_claude.concurrency.threads import Work, current_work
 from holodeck_backend_claude.failures import cause_text
 
@@ -60,7 +60,20 @@ class ToolOwner:
         return self._opened.result()
 
     async def close(self, *, seconds: float) -> None:
-        """Close the tool, or stop opening it; after ``seconds`` it is cancelled, then let go."""
+        """Close the tool, or stop opening it; after ``seconds`` it is cancelled, then let go.
+
+        That is done in the event loop that it was opened in. Where this runs no longer, nothing
+        of the tool can run.
+        """
+        done = await in_loop(self._task.get_loop(), lambda: self._close(seconds))
+        if not done and not self._task.done():
+            keep(self._task)
+            self._log.warning(
+                "%s cannot be closed: the event loop in which it was opened runs no longer",
+                self._label,
+            )
+
+    async def _close(self, seconds: float) -> None:
         if not self._opened.done():
             self._task.cancel()
         self._stop.set()
