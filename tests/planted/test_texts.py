@@ -144,16 +144,16 @@ async def test_an_mcp_server_of_the_network_quotes_the_headers(
     gc.collect()  # what mcp left is this test's
 
 
-@pytest.mark.parametrize("is_running", [True, False], ids=["refuses", "dead"])
+@pytest.mark.parametrize("address", ["refuses", "dead", "malformed"])
 async def test_the_store_of_conversations_is_of_no_use(
-    search: Search[claude.Lab], postgres: PostgresServer, is_running: bool
+    search: Search[claude.Lab], postgres: PostgresServer, address: str
 ) -> None:
-    port = postgres.port if is_running else 9
+    port = {"refuses": str(postgres.port), "dead": "9", "malformed": "9/%zz"}[address]
     url = search.plants.into(f"postgresql://127.0.0.1:{port}/none", "store: password")
     api = await search.lab.api([say("ok")])
     settings = {"sessions": {"store": "postgres", "url": url}}
     await search.run(search.reached_at(api.url), settings=settings)
-    assert search.heard("session store")
+    assert search.heard("no address" if address == "malformed" else "session store")
     assert search.leaks() == {}
 
 

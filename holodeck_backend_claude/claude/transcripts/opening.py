@@ -12,6 +12,7 @@ from holodeck_backend_claude.claude.transcripts.recording import Recording
 from holodeck_backend_claude.claude.transcripts.store import key_of
 from holodeck_backend_claude.config.problems import shorten
 from holodeck_backend_claude.contract import BackendSessionError
+from holodeck_backend_claude.redaction import passwords_in, remember_secrets
 
 if TYPE_CHECKING:
     from holodeck_backend_claude.claude.transcripts.files import Transcripts
@@ -34,7 +35,9 @@ def open_store(agent: Agent) -> TranscriptStore | None:
         return SqliteStore(agent.base_dir / (said.path or DEFAULT_PATH))
     from holodeck_backend_claude.claude.transcripts.postgres import PostgresStore
 
-    return PostgresStore(said.url.get_secret_value() if said.url else "")
+    url = said.url.get_secret_value() if said.url else ""
+    remember_secrets(passwords_in(url))
+    return PostgresStore(url)
 
 
 async def begin(agent: Agent, *, resume: str | None = None, fork: bool = False) -> Beginning:

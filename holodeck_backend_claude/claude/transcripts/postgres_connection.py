@@ -201,11 +201,11 @@ def _address(url: str) -> str:
         ) from cause
     try:
         said = conninfo_to_dict(url)
-    except psycopg.Error as cause:
+    except psycopg.Error:  # it quotes the address, password and all
         raise StoreError(
             "claude.sessions.url is no address of a PostgreSQL database; it looks like "
             "postgresql://user:password@host:5432/name"
-        ) from cause
+        ) from None
     where = f"{said.get('host') or 'this machine'}:{said.get('port') or 5432}"
     return f"the PostgreSQL database {said.get('dbname') or said.get('user') or ''!r} on {where}"
 
