@@ -13,7 +13,6 @@ from contextlib import AbstractAsyncContextManager, suppress
 from typing import Any, TypeAlias, TypeVar, cast
 
 from mcp import ClientSession, types
-from mcp.shared.context import RequestContext
 from mcp.shared.exceptions import McpError
 from mcp.shared.session import ProgressFnT
 from pydantic import ValidationError
@@ -26,9 +25,9 @@ from holodeck_backend_claude.tools.mcp.errors import (
     ServerLostError,
     first_problem,
     reason_of,
-    unknown_version,
 )
-from holodeck_backend_claude.tools.mcp.notices import Notices
+from holodeck_backend_claude.tools.mcp.greeting import greet
+from holodeck_backend_claude.tools.mcp.notices import Notices, no_roots
 from holodeck_backend_claude.tools.mcp.quiet import connection_log, quieten
 from holodeck_backend_claude.tools.mcp.streams import Outgoing, Streams
 from holodeck_backend_claude.tools.mcp.watched import Sent, WatchedOutgoing, sending
@@ -185,7 +184,7 @@ class Connection:
                 session = ClientSession(
                     incoming,
                     cast(Outgoing, watched),
-                    list_roots_callback=_no_roots,
+                    list_roots_callback=no_roots,
                     logging_callback=notices.take_log,
                     message_handler=notices.take,
                     client_info=types.Implementation(name="holodeck-backend-claude", version="1"),
@@ -208,20 +207,10 @@ class Connection:
             task.cancel()
 
     async def _use(self, session: ClientSession) -> None:
-        try:
-            self.capabilities = (await session.initialize()).capabilities
-        except NotSentError:
-            return  # the transport says why
-        except McpError as error:
-            if error.error.code == types.CONNECTION_CLOSED:
-                return
-            raise
-        except ValidationError as cause:
-            raise BadAnswerError(
-                f"its answer to 'initialize' is not the protocol's: {first_problem(cause)}"
-            ) from cause
-        except RuntimeError as cause:
-            raise unknown_version(cause) from cause
+        capabilities = await greet(session)
+        if capabilities is None:
+            return
+        self.capabilities = capabilities
         self._session = session
         self._ready.set()
         await self._stop.wait()
@@ -247,12 +236,6 @@ class Connection:
 
     def _lost(self, why: str) -> ServerLostError:
         return ServerLostError(why, server=self._server)
-
-
-async def _no_roots(
-    context: RequestContext[ClientSession, Any],
-) -> types.ListRootsResult:
-    return types.ListRootsResult(roots=[])
 
 
 def _reporting(on_progress: OnProgress | None) -> ProgressFnT | None:

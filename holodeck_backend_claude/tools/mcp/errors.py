@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 import httpx
 from mcp.shared.exceptions import McpError
-from mcp.shared.version import SUPPORTED_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from holodeck_backend_claude.contract import ToolServerError
@@ -48,16 +47,6 @@ def first_problem(cause: ValidationError) -> str:
     first = cause.errors(include_url=False, include_input=False)[0]
     place = ".".join(str(step) for step in first["loc"])
     return f"{place}: {first['msg']}" if place else str(first["msg"])
-
-
-def unknown_version(cause: RuntimeError) -> BadAnswerError:
-    """The words for what mcp raises where a server answers in a version it does not know."""
-    version = str(cause).rpartition(": ")[2]
-    first, *_, last = SUPPORTED_PROTOCOL_VERSIONS
-    return BadAnswerError(
-        f"it speaks version {version[:40]!r} of the protocol, which is not known here (known are "
-        f"{first} to {last}): update the server, or the Python package 'mcp'"
-    )
 
 
 def refusal(status: int, phrase: str, location: str | None) -> str:

@@ -1,10 +1,12 @@
-"""What a server says to nobody in particular: noted in the log, and never much of it."""
+"""What a server says unasked: noted in the log, and never much of it; and what it asks."""
 
 from __future__ import annotations
 
 import logging
+from typing import Any
 
-from mcp import types
+from mcp import ClientSession, types
+from mcp.shared.context import RequestContext
 
 from holodeck_backend_claude.failures import error_text
 from holodeck_backend_claude.redaction import mask_secrets
@@ -41,3 +43,9 @@ class Notices:
     async def take_log(self, params: types.LoggingMessageNotificationParams) -> None:
         """Take a line of the server's own log."""
         self._log.debug("[%s] %s", params.level, mask_secrets(str(params.data)))
+
+
+async def no_roots(context: RequestContext[ClientSession, Any]) -> types.ListRootsResult:
+    """The folders that the server may use."""
+    del context  # the answer is the same for each
+    return types.ListRootsResult(roots=[])

@@ -11,7 +11,7 @@ import pytest
 
 from holodeck_backend_claude.config import MCPTool
 from holodeck_backend_claude.contract import BackendInitError
-from holodeck_backend_claude.tools.mcp import http
+from holodeck_backend_claude.tools.mcp import http_session
 from tests.support.mcp_http_faults import (
     FINE,
     GREETING,
@@ -148,7 +148,7 @@ class TestAStreamThatBreaksOff:
     async def test_goes_on_where_the_server_can_go_on(
         self, bench: Bench, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(http, "SHORTEST_PAUSE", 0.01)
+        monkeypatch.setattr(http_session, "SHORTEST_PAUSE", 0.01)
         begun = Answer("id: 7\nretry: 0\ndata:\n\n", "text/event-stream")
         async with faulty_server({"tools/call": begun}) as there:
             opened = await bench.open(config(there))
@@ -164,7 +164,7 @@ class TestAStreamThatBreaksOff:
     async def test_is_not_opened_again_at_the_pace_the_server_wants(
         self, bench: Bench, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(http, "SHORTEST_PAUSE", 3600)
+        monkeypatch.setattr(http_session, "SHORTEST_PAUSE", 3600)
         again = Answer("retry: 0\n\n", "text/event-stream")
         async with faulty_server({"GET": again}) as there:
             opened = await bench.open(config(there))
@@ -172,6 +172,27 @@ class TestAStreamThatBreaksOff:
                 assert (await opened.tools[0].call({})).text == "fine"
             assert len(there.got("GET")) == 1
             await opened.close()
+
+
+async def test_a_server_that_says_nothing_unasked_need_not_say_405(bench: Bench) -> None:
+    async with faulty_server({"GET": Answer(status=404)}) as there:
+        opened = await bench.open(config(there))
+        while not there.got("GET"):
+            await asyncio.sleep(0.01)
+        assert (await opened.tools[0].call({})).text == "fine"
+        assert len(there.got("initialize")) == 1
+        await opened.close()
+
+
+async def test_a_session_that_is_not_known_any_more_is_begun_anew(bench: Bench) -> None:
+    async with faulty_server({"tools/call": [Answer(status=404), Answer(FINE)]}) as there:
+        opened = await bench.open(config(there))
+        failed = await opened.tools[0].call({})
+        assert "it does not know the session any more" in failed.text
+        assert (await opened.tools[0].call({})).text == "fine"
+        assert len(there.got("initialize")) == 2
+        assert not there.got("DELETE")
+        await opened.close()
 
 
 async def test_a_redirect_within_the_server_is_followed(bench: Bench) -> None:
