@@ -6,6 +6,7 @@ import asyncio
 import os
 import threading
 
+from holodeck_backend_claude.concurrency import in_thread
 from holodeck_backend_claude.testing import forever, say
 from tests.e2e.lab import children
 from tests.faults.lab import FaultLab, ended
@@ -83,3 +84,42 @@ async def test_two_event_loops(lab: FaultLab) -> str:
         while thread.is_alive():
             await asyncio.sleep(0.01)
     return ", ".join(got)
+
+
+@fault(
+    "scale",
+    "one agent in two event loops, the first of which ended before anything was closed",
+    {"stopped": "answer, answer", "closed": "answer, answer"},
+)
+async def test_an_event_loop_that_ended_too_early(lab: FaultLab) -> dict[str, str]:
+    got = {}
+    for how in ("stopped", "closed"):
+        _, backend = await lab.backend_with_stand_in()
+        loop = asyncio.new_event_loop()
+        session = await in_thread(loop.run_until_complete, backend.create_session())
+        first = await in_thread(loop.run_until_complete, session.send("Hi"))
+        if how == "closed":
+            loop.close()
+        second = await backend.invoke_once("Hi")
+        await session.close()
+        await backend.teardown()
+        assert children() == []
+        loop.close()
+        got[how] = f"{ended(first)}, {ended(second)}"
+    return got
+
+
+@fault(
+    "scale",
+    "teardown() while runs wait for their process: nothing starts after it",
+    "interrupted, 4 times",
+)
+async def test_teardown_while_processes_start(lab: FaultLab) -> str:
+    _, backend = await lab.backend_with_stand_in(settings={"warm_clients": 2})
+    runs = [asyncio.create_task(backend.invoke_once("Hi")) for _ in range(4)]
+    while not backend.warm._claimed:
+        await asyncio.sleep(0)
+    await backend.teardown()
+    assert {ended(result) for result in await asyncio.gather(*runs)} == {"interrupted"}
+    assert children() == []
+    return "interrupted, 4 times"
