@@ -94,6 +94,18 @@ def limits_native_calls() -> bool:
     Measured: the program of SDK 0.2.82 does not, that of 0.2.189 does; of those between, nothing
     is known.
     """
+    return _is_newest()
+
+
+def knows_whole_servers() -> bool:
+    """Whether ``mcp__<server>`` among the tools of a subagent means all tools of that server.
+
+    Measured as above: in SDK 0.2.82 it means none at all.
+    """
+    return _is_newest()
+
+
+def _is_newest() -> bool:
     import claude_agent_sdk
 
     version = claude_agent_sdk.__version__.split(".")[:3]

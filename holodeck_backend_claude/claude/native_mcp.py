@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _FLAG = "mcp-config"
+# Claude Code runs servers in its own folder, and has no setting for another one.
+_IN_FOLDER = ("-c", 'cd "$1" && shift && exec "$@"', "sh")
 _NO_EFFECT = (
     "max_result_chars", "concurrency", "sse_read_timeout", "terminate_on_close", "load_prompts",
 )  # fmt: skip
@@ -84,7 +86,7 @@ def native_servers(agent: Agent, settings: ClaudeSettings) -> NativeServers:
     }
     grants = [f"mcp__{name}" for name in offered] if allowed is None else allowed
     return NativeServers(
-        configs=offered,
+        configs={n: _in_folder(c, agent.base_dir.resolve()) for n, c in offered.items()},
         optional=frozenset(server_name(t.name) for t in tools if getattr(t, "optional", False)),
         seconds=max(float(tool.timeout) for tool in tools),
         grants=[each for each in grants if any(_is_of(each, name) for name in offered)],
@@ -126,7 +128,7 @@ def build_claude_mcp_configs(
     Args:
         mcp_tools: Configs of ``type: mcp``, or objects of the same shape.
         base_dir: Where ``./`` and ``../`` of a stdio server and ``env_file`` start; None means
-            the current folder.
+            the current folder. The server itself runs where Claude Code does.
 
     Raises:
         BackendInitError: A server says something that Claude Code cannot do, or two of them would
@@ -152,6 +154,20 @@ def _config(tool: Any, base_dir: Path) -> McpServerConfig:
     config["timeout"] = round(float(getattr(tool, "request_timeout", None) or 60) * 1_000)
     _check_literal(tool, config)
     return config  # type: ignore[no-any-return]
+
+
+def _in_folder(config: Any, folder: Path) -> McpServerConfig:
+    """A stdio server as one that runs in this folder, as it does without Claude Code."""
+    if config["type"] != "stdio":
+        return config  # type: ignore[no-any-return]
+    if "${" in str(folder):
+        raise BackendInitError(
+            f"the folder {folder} has '${{' in its name, which Claude Code would take for a "
+            "variable of its own; move it, or remove 'claude.native_mcp'"
+        )
+    argv = [*_IN_FOLDER, str(folder), config["command"], *config["args"]]
+    moved: Any = {**config, "command": "/bin/sh", "args": argv}
+    return moved  # type: ignore[no-any-return]
 
 
 def _check_possible(tool: Any, transport: str) -> None:

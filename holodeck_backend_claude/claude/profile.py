@@ -91,6 +91,10 @@ def with_tools(
     offered = offered_tools(settings, tools, is_elsewhere=profile.native.is_theirs)
     build_servers(offered)
     subagents = subagent_definitions(
-        agent, settings.agents, tools=offered, built_ins=profile.built_ins
+        agent,
+        settings.agents,
+        tools=offered,
+        built_ins=profile.built_ins,
+        native=profile.native,
     )
     return replace(profile, system_prompt=system_prompt, tools=offered, subagents=subagents)

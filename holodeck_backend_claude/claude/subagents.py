@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
+from holodeck_backend_claude.claude._compat import knows_whole_servers
 from holodeck_backend_claude.claude.settings.agents import STARTS_SUBAGENTS
 from holodeck_backend_claude.contract import BackendInitError
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from claude_agent_sdk import AgentDefinition
 
     from holodeck_backend_claude.calls import BoundTool
+    from holodeck_backend_claude.claude.native_mcp import NativeServers
     from holodeck_backend_claude.claude.settings import SubagentConfig
     from holodeck_backend_claude.config import Agent
 
@@ -39,6 +41,7 @@ def subagent_definitions(
     *,
     tools: Mapping[str, BoundTool],
     built_ins: Collection[str] = (),
+    native: NativeServers | None = None,
 ) -> dict[str, AgentDefinition]:
     """The subagents of an agent, by name.
 
@@ -47,9 +50,11 @@ def subagent_definitions(
         subagents: What agent.yaml says of them.
         tools: The agent's tools by their full names on the wire.
         built_ins: The built-in tools that the agent is granted.
+        native: The servers whose tools only Claude Code knows.
 
     Raises:
-        BackendInitError: A subagent names a tool that the agent does not have.
+        BackendInitError: A subagent names a tool that the agent does not have, or that this
+            version of Claude Code cannot give to a subagent.
     """
     from claude_agent_sdk import AgentDefinition
 
@@ -58,7 +63,9 @@ def subagent_definitions(
         name: AgentDefinition(
             description=subagent.description,
             prompt=subagent.prompt_text(agent.base_dir),
-            tools=None if subagent.tools is None else _resolved(name, subagent.tools, known),
+            tools=(
+                None if subagent.tools is None else _resolved(name, subagent.tools, known, native)
+            ),
             disallowedTools=list(STARTS_SUBAGENTS),
             model=subagent.model,
             maxTurns=subagent.max_turns,
@@ -88,9 +95,18 @@ def _wire_names(tools: Mapping[str, BoundTool], built_ins: Collection[str]) -> d
     return names
 
 
-def _resolved(subagent: str, wanted: Collection[str], known: Mapping[str, list[str]]) -> list[str]:
+def _resolved(
+    subagent: str,
+    wanted: Collection[str],
+    known: Mapping[str, list[str]],
+    native: NativeServers | None,
+) -> list[str]:
     found: list[str] = []
     for name in wanted:
+        if name not in known and native is not None and native.is_theirs(name):
+            _check_whole(subagent, name, native)
+            found.append(name)
+            continue
         wire_names = known.get(name, [])
         if len(wire_names) > 1:
             raise BackendInitError(
@@ -98,14 +114,38 @@ def _resolved(subagent: str, wanted: Collection[str], known: Mapping[str, list[s
                 f"give one of these names"
             )
         if not wire_names:
-            raise BackendInitError(_unknown(subagent, name, known))
+            raise BackendInitError(_unknown(subagent, name, known, native))
         found += wire_names
     return list(dict.fromkeys(found))
 
 
-def _unknown(subagent: str, name: str, known: Mapping[str, list[str]]) -> str:
+def _check_whole(subagent: str, name: str, native: NativeServers) -> None:
+    is_whole = any(name in (f"mcp__{server}", f"mcp__{server}__*") for server in native.configs)
+    if is_whole and not knows_whole_servers():
+        server = name.removesuffix("__*")
+        raise BackendInitError(
+            f"claude.agents.{subagent}.tools names {name!r}, all tools of an MCP server, which "
+            f"this version of Claude Code gives to no subagent; name each tool ({server}__<tool>), "
+            "leave the key away (the subagent then has all tools of the agent), or install "
+            "claude-agent-sdk 0.2.189 or newer"
+        )
+
+
+def _unknown(
+    subagent: str, name: str, known: Mapping[str, list[str]], native: NativeServers | None
+) -> str:
     where = f"claude.agents.{subagent}.tools"
+    servers = tuple(native.configs) if native is not None else ()
+    for server in servers:
+        if name == server or name.startswith(f"{server}_"):
+            tool = name[len(server) + 1 :]
+            return (
+                f"{where} names {name!r}, but with claude.native_mcp Claude Code starts the server "
+                f"{server!r} and names its tools itself; write "
+                f"'mcp__{server}{f'__{tool}' if tool else ''}'"
+            )
     short = sorted(each for each in known if not each.startswith("mcp__"))
+    short += [f"mcp__{server}" for server in servers]
     near = difflib.get_close_matches(name, known, n=1)
     meant = f" (did you mean {near[0]!r}?)" if near else ""
     return (

@@ -12,9 +12,11 @@ from typing import Any
 import pytest
 
 from holodeck_backend_claude import build_claude_mcp_configs
-from holodeck_backend_claude.claude._compat import limits_native_calls
+from holodeck_backend_claude.claude._compat import knows_whole_servers, limits_native_calls
 from holodeck_backend_claude.claude.backend import ClaudeBackend
-from holodeck_backend_claude.config import MCPTool
+from holodeck_backend_claude.claude.native_mcp import native_servers
+from holodeck_backend_claude.claude.settings import ClaudeSettings
+from holodeck_backend_claude.config import Agent, Instructions, MCPTool, ModelConfig
 from holodeck_backend_claude.contract import BackendInitError
 from holodeck_backend_claude.testing import call_tool, forever, say
 from tests.support.probes import registry_of
@@ -23,6 +25,7 @@ from .lab import Lab
 
 RAW_SERVER = Path(__file__).parents[1] / "support" / "mcp_raw_server.py"
 SECRET = "tops3cret-value-1"
+KEY = "sk-ant-api03-abcdefghijklmnop0123456789"
 
 
 def raw(folder: Path, said: dict[str, Any] | None = None, **keys: Any) -> MCPTool:
@@ -87,6 +90,74 @@ async def test_a_server_that_does_not_connect_is_an_error_naming_it(lab: Lab) ->
     with pytest.raises(BackendInitError, match=r"MCP server failed: dead: Claude Code could not"):
         await lab.backend(api, tools=(server,), settings={"native_mcp": True})
     assert api.requests == []
+
+
+async def test_a_server_runs_in_the_folder_of_the_agent_as_without_claude_code(lab: Lab) -> None:
+    api = await lab.api([call_tool("mcp__raw__echo", {"text": "here"}), forever(say("ok"))])
+    (lab.folder / "srv.py").write_text(RAW_SERVER.read_text())
+    told = json.dumps({"record": "record"})
+    server = raw(lab.folder, args=("-I", "-S", "srv.py", told))
+    backend = await lab.backend(api, tools=(server,), settings={"native_mcp": True})
+    result = await backend.invoke_once("Hi")
+    assert not result.tool_results[0]["is_error"], result.tool_results
+    assert (lab.folder / "record").is_file()
+
+
+def test_a_folder_that_claude_code_would_take_for_a_variable_is_refused(tmp_path: Path) -> None:
+    agent = Agent(
+        name="a",
+        model=ModelConfig(provider="anthropic", name="claude-sonnet-4-5"),
+        instructions=Instructions(inline="x"),
+        tools=(raw(tmp_path),),
+        base_dir=tmp_path / "${HOME}",
+    )
+    with pytest.raises(BackendInitError, match=r"move it, or remove 'claude\.native_mcp'"):
+        native_servers(agent, ClaudeSettings(native_mcp=True))
+
+
+async def test_the_last_lines_of_a_server_that_does_not_start_are_in_the_error(lab: Lab) -> None:
+    api = await lab.api([forever(say("ok"))])
+    words = f"import sys; sys.exit('no licence for {KEY}')"
+    server = raw(lab.folder, name="dead", args=("-I", "-S", "-c", words))
+    with pytest.raises(BackendInitError) as caught:
+        await lab.backend(api, tools=(server,), settings={"native_mcp": True})
+    assert "Its last output:\n  no licence for " in str(caught.value)
+    assert KEY not in str(caught.value)
+
+
+async def hand_over(lab: Lab, *tools: str) -> set[str]:
+    """What a subagent with these tools is offered."""
+    task = {"subagent_type": "finder", "description": "d", "prompt": "p"}
+    api = await lab.api([call_tool("Agent", task), forever(say("ok"))])
+    finder = {"description": "d", "prompt": "You are the finder.", "tools": list(tools)}
+    settings = {"native_mcp": True, "agents": {"finder": finder}}
+    backend = await lab.backend(api, tools=(raw(lab.folder),), settings=settings)
+    await backend.invoke_once("Hi")
+    (request,) = (each for each in api.requests if "You are the finder." in each.system)
+    return {tool.name for tool in request.tools if tool.name.startswith("mcp__")}
+
+
+async def test_a_subagent_gets_a_tool_of_a_server_by_its_name_on_the_wire(lab: Lab) -> None:
+    assert await hand_over(lab, "mcp__raw__echo") == {"mcp__raw__echo"}
+
+
+@pytest.mark.parametrize("name", ["mcp__raw", "mcp__raw__*"])
+async def test_a_subagent_gets_a_whole_server_or_is_told_that_it_cannot(
+    lab: Lab, name: str
+) -> None:
+    if knows_whole_servers():
+        assert {"mcp__raw__echo", "mcp__raw__env"} < await hand_over(lab, name)
+        return
+    with pytest.raises(BackendInitError, match=r"name each tool \(mcp__raw__<tool>\)"):
+        await hand_over(lab, name)
+
+
+@pytest.mark.parametrize(("name", "meant"), [("raw_echo", "mcp__raw__echo"), ("raw", "mcp__raw")])
+async def test_a_subagents_tool_by_a_name_of_ours_is_refused_with_the_one_to_write(
+    lab: Lab, name: str, meant: str
+) -> None:
+    with pytest.raises(BackendInitError, match=f"write '{meant}'"):
+        await hand_over(lab, name)
 
 
 async def test_an_optional_one_is_a_warning(lab: Lab, caplog: pytest.LogCaptureFixture) -> None:

@@ -93,7 +93,7 @@ class Client:
             raise BackendSessionError(
                 f"Claude Code did not start: {what}{self.last_words()}"
             ) from cause
-        await check_native_servers(self._sdk, self._conversation.profile.native)
+        await check_native_servers(self._sdk, self._conversation.profile.native, home=folder.path)
 
     def _prepare(self) -> tuple[PrivateFolder, ClaudeAgentOptions]:
         """Write what the process is started with."""
