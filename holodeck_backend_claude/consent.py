@@ -78,7 +78,6 @@ class Consent:
         *,
         has_side_effects: bool,
         has_to_ask: bool,
-        otherwise: str,
         pausing: Pausing = nullcontext,
     ) -> str | None:
         """Why a call must not run, or None where it may.
@@ -87,7 +86,6 @@ class Consent:
             request: The call, as whoever is asked sees it.
             has_side_effects: Whether it may change anything outside of the conversation.
             has_to_ask: Whether somebody has to agree.
-            otherwise: What could be set so that nobody is asked, for the refusal.
             pausing: Stops the clock of the turn while somebody thinks.
         """
         if has_side_effects and not self.has_side_effects:
@@ -95,7 +93,8 @@ class Consent:
         if not has_to_ask:
             return None
         if self._ask is None:
-            return f"{request.reason}, and nobody can be asked in this run; {otherwise}"
+            # the model reads this: how to have it otherwise is for whoever started the run
+            return f"{request.reason}, and nobody can be asked in this run"
         with pausing():
             async with self._turn:
                 return None if await self._ask(request) is True else SAID_NO

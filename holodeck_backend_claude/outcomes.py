@@ -6,9 +6,7 @@ lists them for readers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from holodeck_backend_claude.contract import (
     BackendSessionError,
@@ -78,11 +76,6 @@ def check_turn(result: ExecutionResult) -> ExecutionResult:
         return result
     error = BackendTimeoutError if result.error_reason == TIMED_OUT else BackendSessionError
     raise error(failure_text(result), result=result)
-
-
-def denial_text(denial: Mapping[str, Any]) -> str:
-    """One of ``permission_denials``, as a reader is told: the tool, and why not."""
-    return " ".join(f"{denial.get('name')}: {denial.get('reason') or 'not granted'}".split())
 
 
 def failure_text(result: ExecutionResult) -> str:

@@ -8,6 +8,7 @@ from typing import Any, TextIO
 
 import click
 
+from holodeck_backend_claude.chat.denials import denial_lines
 from holodeck_backend_claude.chat.printable import print_error, printable
 from holodeck_backend_claude.contract import (
     ExecutionResult,
@@ -19,7 +20,7 @@ from holodeck_backend_claude.contract import (
     TurnEnd,
     TurnEvent,
 )
-from holodeck_backend_claude.outcomes import denial_text, failure_text
+from holodeck_backend_claude.outcomes import failure_text
 
 _LONGEST = 100
 
@@ -75,8 +76,8 @@ class TurnDisplay:
             self._answer(result.response)
         self._new_line()
         self._has_text = False
-        for denial in result.permission_denials:
-            self._note(f"denied: {denial_text(denial)}")
+        for line in denial_lines(result.permission_denials):
+            self._note(line)
         if result.is_error:
             self.error(failure_text(result))
         for warning in result.warnings:

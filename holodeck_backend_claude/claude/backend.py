@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from holodeck_backend_claude import outcomes
 from holodeck_backend_claude.claude.connecting import connector, permissions_of
 from holodeck_backend_claude.claude.native_mcp import opened_here
+from holodeck_backend_claude.claude.permissions.advice import unasked_advice
 from holodeck_backend_claude.claude.permissions.gate import Gate
 from holodeck_backend_claude.claude.plugin import NAME
 from holodeck_backend_claude.claude.pool import WarmSessions
@@ -163,7 +164,8 @@ class ClaudeBackend:
                 system_prompt=self._open_tools.system_prompt,
             )
             permissions = permissions_of(self._agent, self._profile, self._consent)
-            _report_denied(permissions.denied_unasked)
+            if permissions.denied_unasked:
+                log.warning("%s", unasked_advice(permissions.denied_unasked))
             if profile.native.configs:
                 await self._check_start()
         except BaseException:
@@ -242,13 +244,3 @@ def _provider(agent: Agent) -> str:
 def _warm_clients(agent: Agent, registry: Registry) -> int:
     said = settings_of(agent).warm_clients
     return registry.given.warm_clients if said is None else said
-
-
-def _report_denied(built_ins: Sequence[str]) -> None:
-    if built_ins:
-        log.warning(
-            "%s: granted, but every call will be denied, because nobody can be asked in this run; "
-            "set claude.permission_mode to acceptEdits or acceptAll, or use 'holodeck-claude "
-            "chat', which asks",
-            ", ".join(built_ins),
-        )

@@ -109,7 +109,6 @@ class TurnKernel(Kernel):
                 PermissionRequest(call.name, call.arguments, "it is marked destructive"),
                 has_side_effects=True,
                 has_to_ask=True,
-                otherwise="'holodeck-claude chat' asks, and so does open_agent(ask_permission=…)",
                 pausing=self._turn.clock.paused,
             )
         except Exception as error:  # noqa: BLE001 - a question that fails is a no

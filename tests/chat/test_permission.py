@@ -202,7 +202,7 @@ def _chat(folder: Path, answers: list[tuple[str, str]]) -> None:
         for question, answer in answers:
             until(question)
             os.write(terminal, f"{answer}\n".encode())
-        until("denied: Write: the user said no")
+        until("no.txt): the user said no")
         until("> ")
         os.write(terminal, b"/exit\n")
     finally:

@@ -367,13 +367,40 @@ async def test_unattended_manual_denies_built_ins_and_destructive_tools_and_warn
         **SHELL,
     )
     assert [name for name, _ in reasons(result)] == ["Read", "Bash", "wipe"]
-    assert all("nobody can be asked" in reason for _, reason in reasons(result))
+    assert all(reason.endswith("nobody can be asked in this run") for _, reason in reasons(result))
+    assert not any("permission_mode" in text or "hook error" in text for text in said(result))
     assert wipe.calls == []
     assert len(search.calls) == 1
     warning = next(
         r.getMessage() for r in caplog.records if "every call will be denied" in r.getMessage()
     )
-    assert warning.startswith("Bash, Read, Glob, Grep, Write, Edit: granted")
+    assert warning.startswith("Bash, Read, Glob, Grep, Write, Edit, wipe: granted")
+    assert warning.endswith(
+        "acceptEdits runs Read, Glob, Grep, Write, Edit, and acceptAll with "
+        "i_understand_this_is_unsafe: true runs Bash, wipe"
+    )
+
+
+async def test_without_side_effects_no_other_mode_is_advised_for_what_is_denied_anyway(
+    lab: Lab, caplog: pytest.LogCaptureFixture
+) -> None:
+    write: dict[str, Any] = {"file_system": {"write": True}}
+    await granted(lab, [], destructive(), side_effects=False, **write, **SHELL)
+    assert "permission_mode" not in caplog.text
+
+
+async def test_a_private_file_is_refused_in_our_words_whoever_refuses_it(
+    lab: Lab, files: Path
+) -> None:
+    calls: list[Call] = [
+        ("Read", {"file_path": ".env"}),
+        ("Read", {"file_path": ".holodeck/index"}),
+        ("Write", {"file_path": ".env.new", "content": "x"}),
+    ]
+    result = await outcome(lab, calls, **ALL, **FILES)
+    why = "private: .env files and .holodeck/ are never given to the model"
+    assert sorted(reasons(result)) == sorted((name, why) for name, _ in calls)
+    assert said(result) == [f"Denied: {why}."] * len(calls)
 
 
 async def test_accept_edits_does_not_ask_for_files_but_for_the_rest(lab: Lab, files: Path) -> None:

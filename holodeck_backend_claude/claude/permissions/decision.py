@@ -30,10 +30,6 @@ _LEAVES_SANDBOX = "dangerouslyDisableSandbox"
 _MAY_CHANGE = (
     f"{NO_SIDE_EFFECTS}, and nobody here knows whether a tool of claude.native_mcp changes anything"
 )
-_OTHERWISE = (
-    "set claude.permission_mode to acceptEdits, which lets the file tools run without asking, or "
-    "to acceptAll, or use 'holodeck-claude chat', which asks"
-)
 
 
 @dataclass(frozen=True)
@@ -137,7 +133,6 @@ class Permissions:
             request,
             has_side_effects=wire_name in SIDE_EFFECTS,
             has_to_ask=self._has_to_ask(wire_name),
-            otherwise=_OTHERWISE,
             pausing=pausing,
         )
         return Decision(refusal, changed)
@@ -153,8 +148,6 @@ class Permissions:
             PermissionRequest(tool.name, arguments, "it is marked destructive"),
             has_side_effects=is_destructive,
             has_to_ask=is_destructive and self._settings.permission_mode != "acceptAll",
-            otherwise="set claude.permission_mode to acceptAll, or use 'holodeck-claude chat', "
-            "which asks",
             pausing=pausing,
         )
         return Decision(refusal)
@@ -210,10 +203,23 @@ class Permissions:
 
     @property
     def denied_unasked(self) -> tuple[str, ...]:
-        """The built-ins that are offered although every call of them will be denied."""
+        """The tools that are offered although every call will be denied, as nobody can be asked.
+
+        Not those that are denied because side effects are off: that is what was asked for.
+        """
         if self._consent.can_ask:
             return ()
-        return tuple(name for name in self._built_ins if self._has_to_ask(name))
+        changes = self._consent.has_side_effects
+        accepts_all = self._settings.permission_mode == "acceptAll"
+        own = [tool.name for tool in self._tools.values() if _is_destructive(tool)]
+        return (
+            *(
+                n
+                for n in self._built_ins
+                if self._has_to_ask(n) and (changes or n not in SIDE_EFFECTS)
+            ),
+            *(own if changes and not accepts_all else ()),
+        )
 
 
 def _is_destructive(tool: BoundTool) -> bool:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from holodeck_backend_claude.claude._compat import blocking_hook
 from holodeck_backend_claude.claude.permissions.decision import Decision
+from holodeck_backend_claude.claude.permissions.paths import PRIVATE
+from holodeck_backend_claude.claude.permissions.wording import PRIVATE_TEXT
 from holodeck_backend_claude.failures import error_text
 from holodeck_backend_claude.redaction import mask_secrets, traceback_of
 
@@ -25,8 +27,6 @@ log = logging.getLogger(__name__)
 
 # A human may think as long as she likes; the longest time that Claude Code can wait is 24.8 days.
 HOOK_SECONDS = 2_000_000.0
-# What Claude Code says of a file that its rules keep from the model, before it asks the hook.
-_BY_RULE = re.compile(r"<tool_use_error>File is .* (?:in|by) your permission settings")
 _TAG = re.compile(r"</?tool_use_error>")
 _STOPPED = "the turn was stopped"
 
@@ -76,14 +76,15 @@ class Gate:
         by_rule = [
             {key: call[key] for key in ("name", "arguments", "call_id")}
             for call in result.tool_calls
-            if _BY_RULE.match(texts.get(call["call_id"], ""))
+            if texts.get(call["call_id"]) == PRIVATE_TEXT
         ]
         known = {denial["call_id"] for denial in denied}
         for denial in (*result.permission_denials, *by_rule):
             if denial["call_id"] not in known:
                 known.add(denial["call_id"])
                 text = texts.get(denial["call_id"], "Claude Code denied it")
-                denied.append({**denial, "reason": _TAG.sub("", text)})
+                reason = PRIVATE if text == PRIVATE_TEXT else _TAG.sub("", text)
+                denied.append({**denial, "reason": reason})
         return denied
 
     async def _before_call(

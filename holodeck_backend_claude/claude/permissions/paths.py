@@ -9,6 +9,9 @@ from pathlib import Path
 PRIVATE_RULES = ("Read(**/.env*)", "Read(**/.holodeck/**)")
 """Claude Code's own rules for the same: they leave these files out of what it finds."""
 
+PRIVATE = "private: .env files and .holodeck/ are never given to the model"
+"""Why they are refused."""
+
 _CLIMBS = re.compile(r"(?:^|[/{,\\])\.\.(?:[/},\\]|$)")
 
 
@@ -43,7 +46,7 @@ class WorkingDirectory:
         path = Path(os.path.realpath(Path(base or self.root) / text))
         if not path.is_relative_to(self.root):
             raise PathRefusedError(f"{text!r} is outside of the working directory {self.root}")
-        self._refuse_private(path, text)
+        self._refuse_private(path)
         return path
 
     def check_pattern(self, pattern: object) -> None:
@@ -59,10 +62,8 @@ class WorkingDirectory:
                 f"the pattern {pattern!r} leaves the working directory; give one that starts in it"
             )
 
-    def _refuse_private(self, path: Path, text: str) -> None:
+    def _refuse_private(self, path: Path) -> None:
         for part in path.relative_to(self.root).parts:
             name = part.casefold()
-            if name.startswith(".env"):
-                raise PathRefusedError(f"{text!r} is private: .env files hold secrets")
-            if name == ".holodeck":
-                raise PathRefusedError(f"{text!r} is private: .holodeck holds the agent's own data")
+            if name.startswith(".env") or name == ".holodeck":
+                raise PathRefusedError(PRIVATE)

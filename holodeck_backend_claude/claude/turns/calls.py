@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from holodeck_backend_claude.claude.permissions.wording import own_words
 from holodeck_backend_claude.contract import ToolEnd, ToolStart
 from holodeck_backend_claude.redaction import mask_secrets
 
@@ -63,7 +64,7 @@ class Calls:
         parent = call.get("parent_call_id")
         text, is_error = _result_text(block.content), bool(block.is_error)
         if is_error:  # of a tool of Claude Code's own, which no policy of ours stood around
-            text = mask_secrets(text)
+            text = mask_secrets(own_words(text))
         self._results.append(
             {
                 "call_id": block.tool_use_id,

@@ -119,8 +119,9 @@ async def _run(
 
 
 def _show(result: ExecutionResult, *, as_json: bool) -> None:
+    from holodeck_backend_claude.chat.denials import denial_lines
     from holodeck_backend_claude.chat.printable import print_error, printable
-    from holodeck_backend_claude.outcomes import denial_text, failure_text
+    from holodeck_backend_claude.outcomes import failure_text
 
     if as_json:
         import json
@@ -128,7 +129,7 @@ def _show(result: ExecutionResult, *, as_json: bool) -> None:
         click.echo(json.dumps(result.to_dict(), indent=2, default=str))
     elif result.response:
         click.echo(printable(result.response, sys.stdout))
-    for denial in result.permission_denials:
-        tell(f"denied: {denial_text(denial)}")
+    for line in denial_lines(result.permission_denials):
+        tell(line)
     if result.is_error:
         print_error(failure_text(result), sys.stderr)
