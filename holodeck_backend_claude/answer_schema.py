@@ -152,14 +152,14 @@ def _check_part(part: Mapping[str, Any], root: JsonSchema, path: SchemaPath) -> 
         if reference in followed:
             raise ResponseFormatError((*path, "$ref"), f"{reference!r} leads back to itself")
         followed.add(reference)
-        target = _target(reference, root)
+        target = target_of(reference, root)
         if not isinstance(target, Mapping | bool):
             raise ResponseFormatError(
                 (*path, "$ref"), f"{reference!r} leads to no schema; define one under '$defs'"
             )
 
 
-def _target(reference: str, root: JsonSchema) -> Any:
+def target_of(reference: str, root: JsonSchema) -> Any:
     """What a reference within the schema leads to; None where it is none, or leads nowhere."""
     if not (reference == "#" or reference.startswith("#/")):
         return None

@@ -71,6 +71,8 @@ async def running(
         if offline:
             if replaces_embeddings(agent):
                 tell("offline: vectors are made on this machine, not by the embedding_provider")
+            if agent.response_format is not None:
+                tell("offline: the answer is made up to be of the response_format")
             agent = await stack.enter_async_context(run_offline(agent, registry))
         with progress_line() as progress:
             backend = await stack.enter_async_context(

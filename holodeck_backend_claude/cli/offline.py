@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from holodeck_backend_claude.contract import ConfigError
@@ -39,7 +40,7 @@ async def run_offline(agent: Agent, registry: Registry) -> AsyncIterator[Agent]:
     from holodeck_backend_claude.testing import offline_model
 
     backend = _backend(agent, registry)
-    api = _scripted_apis()[backend](offline_model)
+    api = _scripted_apis()[backend](partial(offline_model, form=agent.response_schema()))
     async with api:
         yield _redirected(agent, backend, api)
 

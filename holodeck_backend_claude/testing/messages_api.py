@@ -52,7 +52,7 @@ _STREAMED: dict[type[Part], tuple[str, str, dict[str, Any]]] = {
 
 _ADDED = re.compile(
     r"(?:\s*(?:<system-reminder>(?:(?!</system-reminder>).)*</system-reminder>"
-    r"|\[Request interrupted by user[^\]\n]*\]))+\s*",
+    r"|\[Request interrupted by user[^\]\n]*\]|\[Image: source: [^\]\n]*\]))+\s*",
     re.DOTALL,
 )
 """What Claude Code puts into blocks of its own beside the user's text."""

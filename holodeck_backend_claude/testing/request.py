@@ -81,12 +81,24 @@ class ModelRequest:
         return last.tool_results if last is not None else ()
 
     def wire_name(self, name: str) -> str:
-        """The full name of a tool on offer: the exact one, or the only one that ends in it."""
+        """The full name of a tool on offer: the exact one, or the only one that is called so.
+
+        ``kb_search`` is the name of ``mcp__holodeck_tools__kb_search``, and ``mine_add`` that of
+        ``mcp__mine__add``, the tool ``add`` of the MCP server ``mine``.
+        """
         offered = [tool.name for tool in self.tools]
         if name in offered:
             return name
         ending = [full for full in offered if full.endswith((f"__{name}", f"-{name}"))]
-        return ending[0] if len(ending) == 1 else name
+        found = ending or [full for full in offered if _of_server(full) == name]
+        return found[0] if len(found) == 1 else name
+
+
+def _of_server(full: str) -> str | None:
+    """How results name a tool that Claude Code has from an MCP server: with the server first."""
+    prefix, _, rest = full.partition("__")
+    server, between, name = rest.partition("__")
+    return f"{server}_{name}" if prefix == "mcp" and between else None
 
 
 def conversation(messages: Iterable[RequestMessage]) -> tuple[RequestMessage, ...]:

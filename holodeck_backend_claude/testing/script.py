@@ -82,7 +82,8 @@ def call_tool(
 
     Args:
         name: The tool's own name: ``kb_search`` finds ``mcp__holodeck_tools__kb_search`` among
-            the tools of the request. A name that is not there is sent as it is.
+            the tools of the request, and ``mine_add`` finds ``mcp__mine__add`` of an MCP server.
+            A name that is not there is sent as it is.
         arguments: The arguments; a string is sent as it is, so it need not be JSON.
         call_id: The id of the call; None makes a unique one.
         usage: The tokens the answer reports.

@@ -21,6 +21,7 @@ from holodeck_backend_claude.contract import ConfigError
 from holodeck_backend_claude.hookspecs import BackendType
 from holodeck_backend_claude.plugins import OWN_DISTRIBUTION, load_plugins
 from holodeck_backend_claude.registry import Origin, Provided, Registry
+from tests.support.pictures import png
 
 Program = Callable[..., subprocess.Popen[bytes]]
 REAL = "sk-ant-REAL-KEY-0123456789"
@@ -94,6 +95,30 @@ def test_run_calls_no_model_and_leaves_loopback_with_nothing(
     assert result["cost_usd"] == 0
     assert REAL not in out.decode() + err.decode()
     assert err == b""
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "openai"])
+def test_an_answer_of_a_form_is_made_up_and_that_is_said(
+    provider: str, trap: str, hostile: dict[str, str], tmp_path: Path, program: Program
+) -> None:
+    form = "{type: object, properties: {topic: {enum: [refund, repair]}}, required: [topic]}"
+    path = write_agent(tmp_path, provider, trap, f"response_format: {form}\n")
+    out, err = program("run", path, "My brakes?", "--offline", "--json", **hostile).communicate()
+    assert json.loads(out)["structured_output"] == {"topic": "refund"}
+    assert err == b"Note: offline: the answer is made up to be of the response_format\n"
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "openai"])
+def test_a_file_is_not_looked_at_and_that_is_said(
+    provider: str, trap: str, hostile: dict[str, str], tmp_path: Path, program: Program
+) -> None:
+    (tmp_path / "red.png").write_bytes(png())
+    (tmp_path / "notes.txt").write_text("Nothing.\n")
+    path = write_agent(tmp_path, provider, trap)
+    files = [part for name in ("red.png", "notes.txt") for part in ("--file", tmp_path / name)]
+    out, _ = program("run", path, "What is it?", "--offline", *files, **hostile).communicate()
+    words = "The 2 files that were sent were not looked at. The agent has no tools."
+    assert out.decode().strip() == f"{NOTHING_CALLED} {words}"
 
 
 @pytest.mark.parametrize("provider", ["anthropic", "openai"])

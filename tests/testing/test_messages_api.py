@@ -233,7 +233,9 @@ async def test_the_request_is_seen_in_neutral_form() -> None:
 async def test_what_claude_code_adds_to_messages_is_not_taken_for_the_users_words() -> None:
     added = "<system-reminder>\nToday is Monday.\n</system-reminder>"
     interrupted = "[Request interrupted by user for tool use]\n"
-    question = [text(added), text(interrupted), text("My <b>question</b>?"), text(f"{added}\n")]
+    image = "[Image: source: /tmp/private/images/1.png]"
+    words = text("My <b>question</b>?")
+    question = [text(added), text(interrupted), words, text(image), text(f"{added}\n")]
     turns = [
         {"role": "user", "content": question},
         {

@@ -155,3 +155,67 @@ def test_the_question_of_the_latest_turn_is_asked_and_answered() -> None:
     answer = offline_model(request(tool("kb_search", "query"), messages=history))
     assert said(answer).endswith("\n\nNever.")
     assert "30 days" not in said(answer)
+
+
+FORM = {"type": "object", "properties": {"urgent": {"type": "boolean"}}, "required": ["urgent"]}
+ANSWER_TOOL = tool("StructuredOutput", "urgent", kind="boolean")
+
+
+def test_an_answer_of_a_form_is_the_smallest_value_of_it() -> None:
+    by_call = request(ANSWER_TOOL, headers=CLAUDE_CODE)
+    assert offline_model(by_call, FORM) == call_tool("StructuredOutput", {"urgent": False})
+    as_text = request(body={"response_format": {"type": "json_schema"}})
+    assert said(offline_model(as_text, FORM)) == '{"urgent": false}'
+
+
+def test_an_answer_of_a_form_comes_after_the_tools_and_once() -> None:
+    search = tool("mcp__holodeck_tools__kb_search", "query")
+    first = request(search, ANSWER_TOOL, headers=CLAUDE_CODE)
+    assert offline_model(first, FORM).parts[0] == call_tool(
+        search.name, {"query": "What is the refund policy?"}
+    ).parts[0]  # fmt: skip
+    searched = after_results(RequestedResult("t1", "30 days.", name=search.name)).messages
+    second = request(ANSWER_TOOL, messages=searched, headers=CLAUDE_CODE)
+    assert offline_model(second, FORM) == call_tool("StructuredOutput", {"urgent": False})
+    given = after_results(RequestedResult("t2", "ok", name="StructuredOutput")).messages
+    third = request(ANSWER_TOOL, messages=given, headers=CLAUDE_CODE)
+    assert said(offline_model(third, FORM)) == "Offline: no model was called."
+
+
+def test_a_request_without_a_form_is_answered_in_words_where_the_agent_has_one() -> None:
+    assert said(offline_model(request(), FORM)).startswith("Offline: no model was called.")
+
+
+def test_a_form_that_no_value_is_found_for_is_named_as_the_reason() -> None:
+    hard = {**FORM, "properties": {"urgent": {"type": "string", "pattern": "^[0-9]+$"}}}
+    answer = said(offline_model(request(body={"response_format": {}}), hard))
+    assert answer.endswith("No answer of the response format could be made up from its schema.")
+
+
+@pytest.mark.parametrize(
+    ("blocks", "words"),
+    [
+        ([{"type": "image"}], "The file that was sent was not looked at."),
+        (
+            [{"type": "image_url"}, {"type": "document"}],
+            "The 2 files that were sent were not looked at.",
+        ),
+        (
+            [{"type": "text", "text": "<file name='a.txt'>\nhello\n</file>"}],
+            "The file that was sent was not looked at.",
+        ),
+    ],
+)
+def test_a_file_is_said_not_to_have_been_looked_at(
+    blocks: list[dict[str, str]], words: str
+) -> None:
+    body = {"messages": [{"role": "user", "content": blocks}]}
+    answer = said(offline_model(request(body=body)))
+    assert answer == f"Offline: no model was called. {words} The agent has no tools."
+
+
+def test_a_tool_is_asked_the_question_without_the_files() -> None:
+    text = "<file name='a.txt'>\nhello\n</file>\nWhat is the refund policy?"
+    messages = (RequestMessage("user", text),)
+    answer = offline_model(request(tool("kb_search", "query"), messages=messages))
+    assert answer == call_tool("kb_search", {"query": "What is the refund policy?"})

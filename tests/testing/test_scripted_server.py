@@ -318,6 +318,8 @@ async def test_a_server_that_is_not_strict_lets_faulty_requests_pass(
         (["s-kb_search"], "kb_search", "s-kb_search"),
         (["mcp__a__kb_search", "mcp__b__kb_search"], "kb_search", "kb_search"),
         (["mcp__a__other_kb_search"], "kb_search", "kb_search"),
+        (["mcp__mine__add", "mcp__other__add"], "mine_add", "mcp__mine__add"),
+        (["mcp__my__own_add", "mcp__my_own__add"], "my_own_add", "my_own_add"),
         ([], "unknown", "unknown"),
     ],
 )
