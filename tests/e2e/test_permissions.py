@@ -300,7 +300,7 @@ async def test_a_command_line_does_not_get_the_headers_for_the_collector(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent = {"OTEL_EXPORTER_OTLP_HEADERS": f"authorization={SECRET}"}
-    for module in ("backend", "process.environment"):
+    for module in ("connecting", "process.environment"):
         name = f"holodeck_backend_claude.claude.{module}.telemetry_variables"
         monkeypatch.setattr(name, lambda _agent: sent)
     result = await outcome(lab, [("Bash", {"command": "env; echo end"})], **SHELL, **ALL)
