@@ -36,7 +36,7 @@ from holodeck_backend_claude.retrieval.indexing.vectorize import identity
 from holodeck_backend_claude.retrieval.ranking.fusion import fuse
 from holodeck_backend_claude.retrieval.ranking.keywords import match_expression
 from holodeck_backend_claude.retrieval.ranking.matrix import MatrixCache
-from holodeck_backend_claude.retrieval.ranking.searcher import RRF_K
+from holodeck_backend_claude.retrieval.ranking.settings import RRF_K
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 TARGETS = {"cranfield": (0.515, 0.55), "cisi": (0.38, 0.44)}  # keyword, hybrid

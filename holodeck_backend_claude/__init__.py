@@ -67,6 +67,7 @@ if TYPE_CHECKING:  # for type checkers and editors, the same names as in the tab
     from holodeck_backend_claude.sessions import StreamedSession
     from holodeck_backend_claude.sk.backend import SKBackend
     from holodeck_backend_claude.sk.session import SKSession
+    from holodeck_backend_claude.tools.hierarchical import HierarchicalDocumentTool
     from holodeck_backend_claude.tools.vectorstore import VectorStoreTool
 
 _NAMES = {
@@ -121,6 +122,7 @@ _NAMES = {
     "sessions": ("StreamedSession",),
     "sk.backend": ("SKBackend",),
     "sk.session": ("SKSession",),
+    "tools.hierarchical": ("HierarchicalDocumentTool",),
     "tools.vectorstore": ("VectorStoreTool",),
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names}
@@ -141,6 +143,7 @@ __all__ = [
     "ConfigError",
     "ExecutionResult",
     "HierarchicalDocToolAdapter",
+    "HierarchicalDocumentTool",
     "HoloDeckError",
     "ImageContent",
     "InputFile",

@@ -28,4 +28,5 @@ def holodeck_adapt_tool() -> list[AdapterOverride]:
     adapters = "holodeck_backend_claude.claude.adapters"
     return [
         AdapterOverride("vectorstore", NAME, f"{adapters}:VectorStoreToolAdapter"),
+        AdapterOverride("hierarchical_document", NAME, f"{adapters}:HierarchicalDocToolAdapter"),
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -71,10 +72,55 @@ class VectorstoreTool(ToolConfig):
 
 
 class HierarchicalDocumentToolConfig(ToolConfig):
-    """``type: hierarchical_document``: search that keeps the structure of documents."""
+    """``type: hierarchical_document``: search that keeps the structure of documents.
+
+    Attributes:
+        source: A ``.md`` or ``.txt`` file, or a folder of them, relative to agent.yaml.
+        chunking_strategy: ``structure`` cuts Markdown at its headings; ``token`` fills chunks
+            from the beginning of a document to its end.
+        max_chunk_tokens: Tokens of one chunk at most.
+        chunk_overlap: Tokens a chunk repeats from the one before it.
+        search_mode: ``semantic`` searches by meaning, ``keyword`` by words, ``exact`` for the
+            query word for word, ``hybrid`` fuses all three.
+        top_k: Passages returned at most.
+        min_score: Passages that are less similar (0.0 to 1.0) are left out.
+        semantic_weight: How much the search by meaning counts in ``hybrid``.
+        keyword_weight: How much the search by words counts.
+        exact_weight: How much it counts that a passage holds the query word for word.
+        rrf_k: How slowly the fused score falls with the rank.
+    """
 
     type: Literal["hierarchical_document"] = "hierarchical_document"
-    source: NonBlank
+    source: Annotated[NonBlank, ExistingPath("any")]
+    chunking_strategy: Literal["structure", "token"] = "structure"
+    max_chunk_tokens: int = Field(default=800, ge=100, le=2_000)
+    chunk_overlap: int = Field(default=50, ge=0, le=200)
+    search_mode: Literal["semantic", "keyword", "exact", "hybrid"] = "hybrid"
+    top_k: int = Field(default=10, ge=1, le=100)
+    min_score: float | None = Field(default=None, ge=0, le=1)
+    semantic_weight: float = Field(default=0.5, ge=0, le=1)
+    keyword_weight: float = Field(default=0.3, ge=0, le=1)
+    exact_weight: float = Field(default=0.2, ge=0, le=1)
+    rrf_k: int = Field(default=60, ge=1)
+
+    @model_validator(mode="after")
+    def _overlap_is_smaller(self) -> HierarchicalDocumentToolConfig:
+        if self.chunk_overlap >= self.max_chunk_tokens:
+            raise ValueError(
+                f"chunk_overlap ({self.chunk_overlap}) must be smaller than "
+                f"max_chunk_tokens ({self.max_chunk_tokens})"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _weights_are_shares(self) -> HierarchicalDocumentToolConfig:
+        shares = (self.semantic_weight, self.keyword_weight, self.exact_weight)
+        if self.search_mode == "hybrid" and not math.isclose(sum(shares), 1.0, abs_tol=1e-6):
+            raise ValueError(
+                "semantic_weight, keyword_weight and exact_weight must add up to 1.0, and these "
+                f"({' + '.join(f'{share:g}' for share in shares)}) add up to {sum(shares):g}"
+            )
+        return self
 
 
 class FunctionTool(ToolConfig):

@@ -28,6 +28,7 @@ KNOWN_NAMES: Mapping[str, frozenset[tuple[NameKind, str]]] = {
             ("backend", "claude"),
             ("provider", "anthropic"),
             ("settings", "claude"),
+            ("adapter", "hierarchical_document on claude"),
             ("adapter", "vectorstore on claude"),
         }
     ),
@@ -40,7 +41,9 @@ KNOWN_NAMES: Mapping[str, frozenset[tuple[NameKind, str]]] = {
             ("provider", "ollama"),
         }
     ),
-    "tools": frozenset({("tool", "mcp"), ("tool", "vectorstore")}),
+    "tools": frozenset(
+        {("tool", "hierarchical_document"), ("tool", "mcp"), ("tool", "vectorstore")}
+    ),
 }
 """What our own plugins provide, for the words of a refusal when one is left out unread."""
 

@@ -7,14 +7,17 @@ from holodeck_backend_claude.retrieval.indexing.database import Database
 from holodeck_backend_claude.retrieval.indexing.index import Index, IndexReport
 from holodeck_backend_claude.retrieval.indexing.sync import ChunkSettings
 from holodeck_backend_claude.retrieval.ranking.searcher import Searcher
+from holodeck_backend_claude.retrieval.ranking.settings import MEASURED, RankingSettings
 from holodeck_backend_claude.retrieval.results import SearchResult
 
 __all__ = [
+    "MEASURED",
     "ChunkSettings",
     "Database",
     "EmbeddingError",
     "Index",
     "IndexReport",
+    "RankingSettings",
     "RetrievalError",
     "SearchResult",
     "Searcher",

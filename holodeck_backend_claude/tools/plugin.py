@@ -22,6 +22,12 @@ def holodeck_adapt_tool() -> Sequence[ToolType]:
             open=f"{_HERE}.vectorstore:open_vectorstore",
         ),
         ToolType(
+            type="hierarchical_document",
+            config="holodeck_backend_claude.config:HierarchicalDocumentToolConfig",
+            adapter=f"{_HERE}.search:HierarchicalSearchAdapter",
+            open=f"{_HERE}.hierarchical:open_hierarchical",
+        ),
+        ToolType(
             type="mcp",
             config="holodeck_backend_claude.config:MCPTool",
             adapter=f"{_HERE}.mcp.opening:adapters",

@@ -10,7 +10,7 @@ from pathlib import Path
 from holodeck_backend_claude.retrieval.errors import RetrievalError
 from holodeck_backend_claude.retrieval.ranking.keywords import TOKENIZER
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 APPLICATION_ID = 0x484F4C58
 
 _SCHEMA = f"""
@@ -38,6 +38,7 @@ CREATE TABLE chunks (
 );
 CREATE INDEX chunks_of_file ON chunks (file_id);
 CREATE INDEX chunks_of_text ON chunks (text_hash);
+CREATE INDEX chunks_of_section ON chunks (section_id COLLATE NOCASE);
 CREATE VIRTUAL TABLE keywords USING fts5 (text, tokenize = "{TOKENIZER}");
 CREATE TABLE embedders (id INTEGER PRIMARY KEY, fingerprint TEXT NOT NULL UNIQUE);
 CREATE TABLE vectors (

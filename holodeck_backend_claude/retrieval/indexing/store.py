@@ -160,6 +160,24 @@ def keyword_matches(db: sqlite3.Connection, expression: str, limit: int) -> list
     return [(number, score) for number, score in rows]
 
 
+def chunks_of_section(db: sqlite3.Connection, section_id: str, limit: int) -> list[int]:
+    """The chunks of the sections with this id, whatever its case, in the order of documents."""
+    rows = db.execute(
+        "SELECT id FROM chunks WHERE section_id = ? COLLATE NOCASE ORDER BY id LIMIT ?",
+        (section_id, limit),
+    )
+    return [number for (number,) in rows]
+
+
+def searchable_texts(db: sqlite3.Connection, chunk_ids: Iterable[int]) -> Mapping[int, str]:
+    """What of these chunks is searched and embedded, by their row."""
+    rows = db.execute(
+        "SELECT id, content, context FROM chunks WHERE id IN (SELECT value FROM json_each(?))",
+        (json.dumps(list(chunk_ids)),),
+    )
+    return {number: Chunk(content, context=context).searchable for number, content, context in rows}
+
+
 def chunks(db: sqlite3.Connection, chunk_ids: Iterable[int]) -> Mapping[int, StoredChunk]:
     """These chunks by their row; one that is gone is left out."""
     rows = db.execute(

@@ -45,19 +45,22 @@ class ChunkSettings:
     Attributes:
         size: Tokens of a chunk at most.
         overlap: Tokens repeated from the chunk before.
+        by_headings: Whether a Markdown document is cut at its headings.
     """
 
     size: int
     overlap: int
+    by_headings: bool = True
 
     @property
     def fingerprint(self) -> str:
         """Changes whenever chunks or their keywords would come out otherwise."""
-        return f"{CHUNKER}/{self.size}/{self.overlap}/{TOKENIZER}"
+        return f"{CHUNKER}/{self.size}/{self.overlap}/{int(self.by_headings)}/{TOKENIZER}"
 
     def cut(self, name: str, text: str) -> list[Chunk]:
         """The chunks of a document."""
-        cut = chunk_markdown if name.lower().endswith(".md") else chunk_text
+        has_headings = self.by_headings and name.lower().endswith(".md")
+        cut = chunk_markdown if has_headings else chunk_text
         return cut(text, size=self.size, overlap=self.overlap)
 
 

