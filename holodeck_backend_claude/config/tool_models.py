@@ -80,6 +80,10 @@ class HierarchicalDocumentToolConfig(ToolConfig):
             from the beginning of a document to its end.
         max_chunk_tokens: Tokens of one chunk at most.
         chunk_overlap: Tokens a chunk repeats from the one before it.
+        document_domain: The kind of document, which tells what its numbered parts look like.
+        max_subsection_depth: How many levels of numbered parts count; None means all.
+        extract_definitions: Whether terms are told with their definitions.
+        extract_cross_references: Whether sections that a passage refers to are told with it.
         search_mode: ``semantic`` searches by meaning, ``keyword`` by words, ``exact`` for the
             query word for word, ``hybrid`` fuses all three.
         top_k: Passages returned at most.
@@ -95,6 +99,12 @@ class HierarchicalDocumentToolConfig(ToolConfig):
     chunking_strategy: Literal["structure", "token"] = "structure"
     max_chunk_tokens: int = Field(default=800, ge=100, le=2_000)
     chunk_overlap: int = Field(default=50, ge=0, le=200)
+    document_domain: Literal[
+        "none", "us_legislative", "au_legislative", "academic", "technical", "legal_contract"
+    ] = "none"
+    max_subsection_depth: int | None = Field(default=None, ge=1)
+    extract_definitions: bool = True
+    extract_cross_references: bool = True
     search_mode: Literal["semantic", "keyword", "exact", "hybrid"] = "hybrid"
     top_k: int = Field(default=10, ge=1, le=100)
     min_score: float | None = Field(default=None, ge=0, le=1)

@@ -1,5 +1,6 @@
 """Retrieval: sources to documents, chunks, vectors and keywords, and from these to results."""
 
+from holodeck_backend_claude.retrieval.documents.chunking import Structure
 from holodeck_backend_claude.retrieval.documents.sources import Skipped
 from holodeck_backend_claude.retrieval.embedding.embeddings import make_embedder
 from holodeck_backend_claude.retrieval.errors import EmbeddingError, RetrievalError
@@ -22,5 +23,6 @@ __all__ = [
     "SearchResult",
     "Searcher",
     "Skipped",
+    "Structure",
     "make_embedder",
 ]

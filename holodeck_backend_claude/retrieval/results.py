@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from holodeck_backend_claude.retrieval.documents.kinds import Kind
+
 _LONGEST_DEFINITION = 100
 
 
@@ -26,7 +28,9 @@ class SearchResult:
             where no word of the query was found.
         exact_match: True if the passage holds the query word for word.
         definitions_context: Terms of the passage with their definitions, as ``(term, text)``
-            pairs or as a mapping of term to text.
+            pairs or as a mapping of term to text; also sections that it refers to, with their
+            beginnings.
+        chunk_type: ``header``, ``definition``, ``requirement`` or ``content``.
     """
 
     chunk_id: str
@@ -40,6 +44,7 @@ class SearchResult:
     keyword_score: float | None = None
     exact_match: bool = False
     definitions_context: Sequence[tuple[str, str]] | Mapping[str, str] = field(default_factory=list)
+    chunk_type: Kind = "content"
 
     def format(self) -> str:
         """The result as text: score, source, location, section, content, definitions."""

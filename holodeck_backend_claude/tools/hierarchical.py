@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING
 from holodeck_backend_claude.concurrency import in_thread
 from holodeck_backend_claude.config import HierarchicalDocumentToolConfig
 from holodeck_backend_claude.contract import ConfigError, Embedder, ShowProgress
-from holodeck_backend_claude.retrieval import ChunkSettings, RankingSettings, SearchResult
+from holodeck_backend_claude.retrieval import (
+    ChunkSettings,
+    RankingSettings,
+    SearchResult,
+    Structure,
+)
 from holodeck_backend_claude.tools.indexed import IndexedDocuments, SearchSettings
 
 if TYPE_CHECKING:
@@ -70,9 +75,18 @@ class HierarchicalDocumentTool(IndexedDocuments):
 
 
 def _how(config: HierarchicalDocumentToolConfig) -> SearchSettings:
-    by_headings = config.chunking_strategy == "structure"
     return SearchSettings(
-        ChunkSettings(config.max_chunk_tokens, config.chunk_overlap, by_headings=by_headings),
+        ChunkSettings(
+            config.max_chunk_tokens,
+            config.chunk_overlap,
+            by_headings=config.chunking_strategy == "structure",
+            structure=Structure(
+                config.document_domain,
+                config.max_subsection_depth,
+                definitions=config.extract_definitions,
+                references=config.extract_cross_references,
+            ),
+        ),
         RankingSettings(
             config.search_mode,
             semantic_weight=config.semantic_weight,

@@ -9,7 +9,8 @@ import pytest
 
 from holodeck_backend_claude.contract import ConfigError
 from holodeck_backend_claude.retrieval import ChunkSettings, Database, Index, Skipped
-from holodeck_backend_claude.retrieval.documents.chunking import chunk_text
+from holodeck_backend_claude.retrieval.documents.chunking import plain_section
+from holodeck_backend_claude.retrieval.documents.markdown import Section
 from holodeck_backend_claude.retrieval.documents.sources import SourceFile, read_bytes
 from holodeck_backend_claude.retrieval.indexing import sync
 
@@ -334,12 +335,12 @@ async def test_one_bad_file_of_each_kind_stops_nothing(lab: Lab) -> None:
 async def test_a_document_on_which_the_chunker_fails_stops_nothing(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def failing(text: str, *, size: int, overlap: int) -> object:
+    def failing(text: str) -> Section:
         if "poison" in text:
             raise RecursionError("too deep")
-        return chunk_text(text, size=size, overlap=overlap)
+        return plain_section(text)
 
-    monkeypatch.setattr(sync, "chunk_text", failing)
+    monkeypatch.setattr(sync, "plain_section", failing)
     lab.write("good.txt", "Good.")
     lab.write("bad.txt", "poison")
     report = await lab.update()

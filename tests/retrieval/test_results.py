@@ -62,4 +62,5 @@ def test_the_fields_stand_in_the_published_order() -> None:
         "keyword_score",
         "exact_match",
         "definitions_context",
+        "chunk_type",
     ]

@@ -212,3 +212,83 @@ class TestOtherSettings:
     def test_an_overlap_as_large_as_a_chunk_is_refused(self, tmp_path: Path) -> None:
         with pytest.raises(ValidationError, match="must be smaller than"):
             make(tmp_path, None, max_chunk_tokens=100, chunk_overlap=150)
+
+
+class TestStructure:
+    LAW = """\
+# Act
+
+## Definitions
+
+"Vendor" means whoever sells goods.
+
+"Buyer" means whoever pays.
+
+## Duties
+
+§ 1 Delivery
+The vendor must deliver within 10 days, see § 2(b).
+§ 2 Payment
+(a) The buyer pays in advance.
+(b) Cash is taken.
+"""
+
+    async def found(
+        self, tmp_path: Path, open_tool: Open, query: str, **settings: Any
+    ) -> dict[str, Any]:
+        (tmp_path / "docs" / "handbook.md").write_text(self.LAW)
+        tool = await open_tool(search_mode="keyword", **settings)
+        return {result.section_id: result for result in await tool.search(query)}
+
+    async def test_numbered_parts_are_sections_where_the_domain_is_named(
+        self, tmp_path: Path, open_tool: Open
+    ) -> None:
+        found = await self.found(tmp_path, open_tool, "cash", document_domain="us_legislative")
+        assert list(found) == ["§ 2(b)"]
+        assert found["§ 2(b)"].parent_chain == ["Act", "Duties", "§ 2 Payment", "(b) Cash is taken"]
+        assert list(await self.found(tmp_path, open_tool, "cash")) == ["duties"]
+
+    async def test_the_depth_of_numbered_parts_is_bounded(
+        self, tmp_path: Path, open_tool: Open
+    ) -> None:
+        found = await self.found(
+            tmp_path, open_tool, "cash", document_domain="us_legislative", max_subsection_depth=5
+        )
+        assert list(found) == ["§ 2"]
+
+    async def test_terms_and_references_come_with_their_texts(
+        self, tmp_path: Path, open_tool: Open
+    ) -> None:
+        found = await self.found(tmp_path, open_tool, "deliver", document_domain="us_legislative")
+        assert (
+            found["§ 1"]
+            .format()
+            .endswith(
+                "\n\nRelevant definitions:\n"
+                "  - Vendor: whoever sells goods.\n"
+                "  - § 2(b): (b) Cash is taken."
+            )
+        )
+
+    async def test_neither_comes_where_it_is_switched_off(
+        self, tmp_path: Path, open_tool: Open
+    ) -> None:
+        law = {"document_domain": "us_legislative"}
+        for switch, left in (("definitions", ["§ 2(b)"]), ("cross_references", ["Vendor"])):
+            found = await self.found(
+                tmp_path, open_tool, "deliver", **law, **{f"extract_{switch}": False}
+            )
+            assert [term for term, _ in found["§ 1"].definitions_context] == left
+
+    async def test_a_passage_says_what_it_is_and_what_is_below_it(
+        self, tmp_path: Path, open_tool: Open
+    ) -> None:
+        law = {"document_domain": "us_legislative", "top_k": 100}
+        found = await self.found(
+            tmp_path, open_tool, "vendor deliver payment buyer cash act", **law
+        )
+        kinds = {section: result.chunk_type for section, result in found.items()}
+        assert kinds["definitions"] == "definition"
+        assert kinds["§ 1"] == "requirement"
+        assert kinds["§ 2(b)"] == "content"
+        assert found["§ 2"].subsection_ids == ["§ 2(a)", "§ 2(b)"]

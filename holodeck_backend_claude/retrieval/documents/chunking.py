@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain, repeat
 
+from holodeck_backend_claude.retrieval.documents.definitions import Definition, definitions_in
+from holodeck_backend_claude.retrieval.documents.domains import Domain, subdivided
+from holodeck_backend_claude.retrieval.documents.kinds import Kind, kind_of
 from holodeck_backend_claude.retrieval.documents.markdown import Block, Section, sections
+from holodeck_backend_claude.retrieval.documents.references import Places, Reference
 from holodeck_backend_claude.retrieval.documents.segments import Segment, block_segments
 
 CHUNKER = "headings-1"
@@ -27,12 +31,18 @@ class Chunk:
         parent_chain: The headings above it, outermost first.
         section_id: The anchor of its section; empty where there is none.
         context: The headings above it that are not in ``content``.
+        kind: What it is.
+        subsection_ids: The anchors of the sections directly below its own.
+        references: The sections of its document that it refers to.
     """
 
     content: str
     parent_chain: tuple[str, ...] = ()
     section_id: str = ""
     context: str = ""
+    kind: Kind = "content"
+    subsection_ids: tuple[str, ...] = ()
+    references: tuple[Reference, ...] = ()
 
     @property
     def searchable(self) -> str:
@@ -40,29 +50,106 @@ class Chunk:
         return f"{self.context}\n{self.content}" if self.context else self.content
 
 
-def chunk_markdown(text: str, *, size: int, overlap: int) -> list[Chunk]:
-    """Cut a Markdown document into chunks.
+@dataclass(frozen=True)
+class CutDocument:
+    """A document as it is indexed.
+
+    Attributes:
+        chunks: Its passages, in their order.
+        definitions: The terms it defines.
+    """
+
+    chunks: list[Chunk]
+    definitions: list[Definition] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Structure:
+    """What of a document's structure is looked at.
+
+    Attributes:
+        domain: The kind of document, which tells what its numbered parts look like.
+        depth: How many levels of numbered parts are sections; None means all.
+        definitions: Whether definitions are looked for.
+        references: Whether references between sections are.
+    """
+
+    domain: Domain = "none"
+    depth: int | None = None
+    definitions: bool = False
+    references: bool = False
+
+
+PLAIN = Structure()
+"""Headings only."""
+
+
+def cut_sections(
+    found: Sequence[Section], *, size: int, overlap: int, structure: Structure
+) -> CutDocument:
+    """Cut a document with sections into chunks, none of which crosses the border of a section.
 
     A chunk begins with as many of the last whole sentences of the one before it, in the same
     section, as fit into ``overlap``.
 
     Args:
-        text: The document.
+        found: The sections below its headings.
         size: Tokens of a chunk's ``content`` at most.
         overlap: Tokens repeated at most; less than ``size``.
+        structure: What else is looked at.
     """
-    found = sections(text)
+    parts = [
+        part
+        for section in found
+        for part in subdivided(section, structure.domain, depth=structure.depth)
+    ]
+    places = Places(parts) if structure.references else None
+    below = _directly_below(parts)
     chunks: list[Chunk] = []
-    for section, following in zip(found, [*found[1:], Section()], strict=True):
-        has_children = following.level > section.level
-        chunks += _section_chunks(section, has_children, size, overlap)
-    return chunks
+    for number, section in enumerate(parts):
+        for chunk in _section_chunks(section, bool(below[number]), size, overlap):
+            referred = (
+                places.referred_to(chunk.content, from_section=section.anchor) if places else ()
+            )
+            chunks.append(
+                replace(
+                    chunk,
+                    kind=kind_of(chunk.content, section),
+                    subsection_ids=tuple(below[number]),
+                    references=tuple(referred),
+                )
+            )
+    return CutDocument(chunks, definitions_in(parts) if structure.definitions else [])
+
+
+def chunk_markdown(text: str, *, size: int, overlap: int) -> list[Chunk]:
+    """The chunks of a Markdown document; the arguments are those of :func:`cut_sections`."""
+    return cut_sections(sections(text), size=size, overlap=overlap, structure=PLAIN).chunks
 
 
 def chunk_text(text: str, *, size: int, overlap: int) -> list[Chunk]:
-    """Cut a text without headings into chunks; the arguments are those of ``chunk_markdown``."""
+    """The chunks of a text without headings; the arguments are those of :func:`cut_sections`."""
+    whole = [plain_section(text)]
+    return cut_sections(whole, size=size, overlap=overlap, structure=PLAIN).chunks
+
+
+def plain_section(text: str) -> Section:
+    """A text without headings as one section."""
     paragraphs = [Block("text", part) for part in _PARAGRAPH_GAP.split(text) if part.strip()]
-    return _section_chunks(Section(blocks=paragraphs), False, size, overlap)
+    return Section(blocks=paragraphs)
+
+
+def _directly_below(parts: Sequence[Section]) -> list[list[str]]:
+    """For each section the anchors of those directly below it, in their order."""
+    below: list[list[str]] = [[] for _ in parts]
+    above: list[int] = []
+    for number, part in enumerate(parts):
+        while above and parts[above[-1]].level >= part.level:
+            above.pop()
+        if above and part.anchor:
+            below[above[-1]].append(part.anchor)
+        above.append(number)
+    return below
 
 
 def _section_chunks(section: Section, has_children: bool, size: int, overlap: int) -> list[Chunk]:

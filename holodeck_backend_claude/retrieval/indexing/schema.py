@@ -33,6 +33,9 @@ CREATE TABLE chunks (
     context TEXT NOT NULL,
     parent_chain TEXT NOT NULL,       -- JSON
     section_id TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    subsection_ids TEXT NOT NULL,     -- JSON
+    refers_to TEXT NOT NULL,          -- JSON: pairs of label and section id
     text_hash BLOB NOT NULL,          -- of what is embedded: context and content
     failure TEXT                      -- why it has no vector, after a failed call
 );
@@ -40,6 +43,14 @@ CREATE INDEX chunks_of_file ON chunks (file_id);
 CREATE INDEX chunks_of_text ON chunks (text_hash);
 CREATE INDEX chunks_of_section ON chunks (section_id COLLATE NOCASE);
 CREATE VIRTUAL TABLE keywords USING fts5 (text, tokenize = "{TOKENIZER}");
+CREATE TABLE definitions (
+    id INTEGER PRIMARY KEY,
+    file_id INTEGER NOT NULL REFERENCES files ON DELETE CASCADE,
+    term TEXT NOT NULL,
+    words TEXT NOT NULL,              -- of the term, folded, with a blank around each
+    text TEXT NOT NULL
+);
+CREATE INDEX definitions_of_file ON definitions (file_id);
 CREATE TABLE embedders (id INTEGER PRIMARY KEY, fingerprint TEXT NOT NULL UNIQUE);
 CREATE TABLE vectors (
     id INTEGER PRIMARY KEY,

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from holodeck_backend_claude.retrieval.documents.chunking import Chunk
+from holodeck_backend_claude.retrieval.documents.kinds import Kind
 from holodeck_backend_claude.retrieval.documents.sources import SourceFile
 from holodeck_backend_claude.retrieval.ranking.keywords import index_text
 
@@ -36,7 +37,10 @@ class StoredFile:
 
 @dataclass(frozen=True)
 class StoredChunk:
-    """A chunk as the index knows it; ``id`` is its row, ``path`` its document."""
+    """A chunk as the index knows it; ``id`` is its row, ``path`` its document.
+
+    ``references`` are pairs of label and section id.
+    """
 
     id: int
     path: str
@@ -44,6 +48,9 @@ class StoredChunk:
     content: str
     parent_chain: list[str]
     section_id: str
+    kind: Kind
+    subsection_ids: list[str]
+    references: list[tuple[str, str]]
 
 
 # ------------------------------------------------------------------------------------------- meta
@@ -114,8 +121,8 @@ def add_chunks(db: sqlite3.Connection, file_id: int, chunks: Iterable[Chunk]) ->
     for ordinal, chunk in enumerate(chunks):
         added = db.execute(
             "INSERT INTO chunks"
-            " (file_id, ordinal, content, context, parent_chain, section_id, text_hash)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?)",
+            " (file_id, ordinal, content, context, parent_chain, section_id, kind, subsection_ids,"
+            " refers_to, text_hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 file_id,
                 ordinal,
@@ -123,6 +130,9 @@ def add_chunks(db: sqlite3.Connection, file_id: int, chunks: Iterable[Chunk]) ->
                 chunk.context,
                 json.dumps(chunk.parent_chain, ensure_ascii=False),
                 chunk.section_id,
+                chunk.kind,
+                json.dumps(chunk.subsection_ids, ensure_ascii=False),
+                json.dumps([(r.label, r.section_id) for r in chunk.references], ensure_ascii=False),
                 hashlib.sha256(chunk.searchable.encode()).digest(),
             ),
         )
@@ -135,6 +145,7 @@ def add_chunks(db: sqlite3.Connection, file_id: int, chunks: Iterable[Chunk]) ->
 def clear(db: sqlite3.Connection) -> None:
     """Remove all files and chunks; vectors stay, for texts that come again."""
     db.execute("DELETE FROM keywords")
+    db.execute("DELETE FROM definitions")
     db.execute("DELETE FROM chunks")
     db.execute("DELETE FROM files")
 
@@ -181,11 +192,22 @@ def searchable_texts(db: sqlite3.Connection, chunk_ids: Iterable[int]) -> Mappin
 def chunks(db: sqlite3.Connection, chunk_ids: Iterable[int]) -> Mapping[int, StoredChunk]:
     """These chunks by their row; one that is gone is left out."""
     rows = db.execute(
-        "SELECT c.id, f.path, c.ordinal, c.content, c.parent_chain, c.section_id FROM chunks c"
-        " JOIN files f ON f.id = c.file_id WHERE c.id IN (SELECT value FROM json_each(?))",
+        "SELECT c.id, f.path, c.ordinal, c.content, c.parent_chain, c.section_id, c.kind,"
+        " c.subsection_ids, c.refers_to FROM chunks c JOIN files f ON f.id = c.file_id"
+        " WHERE c.id IN (SELECT value FROM json_each(?))",
         (json.dumps(list(chunk_ids)),),
     )
     return {
-        number: StoredChunk(number, path, ordinal, content, json.loads(chain), section)
-        for number, path, ordinal, content, chain, section in rows
+        number: StoredChunk(
+            number,
+            path,
+            ordinal,
+            content,
+            json.loads(chain),
+            section,
+            kind,
+            json.loads(below),
+            [(label, target) for label, target in json.loads(references)],
+        )
+        for number, path, ordinal, content, chain, section, kind, below, references in rows
     }

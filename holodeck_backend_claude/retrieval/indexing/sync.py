@@ -13,10 +13,13 @@ from pathlib import Path
 from holodeck_backend_claude.redaction import mask_secrets, traceback_of
 from holodeck_backend_claude.retrieval.documents.chunking import (
     CHUNKER,
-    Chunk,
-    chunk_markdown,
-    chunk_text,
+    PLAIN,
+    CutDocument,
+    Structure,
+    cut_sections,
+    plain_section,
 )
+from holodeck_backend_claude.retrieval.documents.markdown import sections
 from holodeck_backend_claude.retrieval.documents.sources import (
     Found,
     Skipped,
@@ -26,7 +29,7 @@ from holodeck_backend_claude.retrieval.documents.sources import (
     read_bytes,
     read_text,
 )
-from holodeck_backend_claude.retrieval.indexing import store
+from holodeck_backend_claude.retrieval.indexing import glossary, store
 from holodeck_backend_claude.retrieval.indexing.database import Database
 from holodeck_backend_claude.retrieval.indexing.store import StoredFile
 from holodeck_backend_claude.retrieval.ranking.keywords import TOKENIZER
@@ -46,22 +49,25 @@ class ChunkSettings:
         size: Tokens of a chunk at most.
         overlap: Tokens repeated from the chunk before.
         by_headings: Whether a Markdown document is cut at its headings.
+        structure: What else of a document's structure is looked at.
     """
 
     size: int
     overlap: int
     by_headings: bool = True
+    structure: Structure = PLAIN
 
     @property
     def fingerprint(self) -> str:
         """Changes whenever chunks or their keywords would come out otherwise."""
-        return f"{CHUNKER}/{self.size}/{self.overlap}/{int(self.by_headings)}/{TOKENIZER}"
+        parts = (CHUNKER, self.size, self.overlap, self.by_headings, self.structure, TOKENIZER)
+        return "/".join(map(str, parts))
 
-    def cut(self, name: str, text: str) -> list[Chunk]:
-        """The chunks of a document."""
+    def cut(self, name: str, text: str) -> CutDocument:
+        """A document, cut into chunks."""
         has_headings = self.by_headings and name.lower().endswith(".md")
-        cut = chunk_markdown if has_headings else chunk_text
-        return cut(text, size=self.size, overlap=self.overlap)
+        found = sections(text) if has_headings else [plain_section(text)]
+        return cut_sections(found, size=self.size, overlap=self.overlap, structure=self.structure)
 
 
 @dataclass
@@ -192,20 +198,21 @@ class _Run:
         if stored is not None and stored.sha256 == sha256:
             store.touch_file(self._db, stored.id, file, read_ns)
             return
-        chunks, cause = self._chunks(file.path, data)
+        cut, cause = self._cut(file.path, data)
         store.remove_file(self._db, file.path)
         file_id = store.add_file(self._db, file, read_ns, sha256, cause)
-        store.add_chunks(self._db, file_id, chunks)
+        store.add_chunks(self._db, file_id, cut.chunks)
+        glossary.add_definitions(self._db, file_id, cut.definitions)
         self._report.changed += 1
 
-    def _chunks(self, path: str, data: bytes) -> tuple[list[Chunk], str | None]:
-        """The chunks of a document, or why it has none."""
+    def _cut(self, path: str, data: bytes) -> tuple[CutDocument, str | None]:
+        """A document cut into chunks, or why it has none."""
         try:
-            chunks = self._settings.cut(path, read_text(data))
+            cut = self._settings.cut(path, read_text(data))
         except UnreadableError as cause:
-            return [], str(cause)
+            return CutDocument([]), str(cause)
         except Exception as cause:  # noqa: BLE001 - one bad document must not stop the others
             log.warning("%s cannot be cut into chunks: %s", path, traceback_of(cause))
             told = mask_secrets(f"{type(cause).__name__}: {cause}")
-            return [], f"it cannot be cut into chunks ({told})"
-        return chunks, None if chunks else "it holds no text"
+            return CutDocument([]), f"it cannot be cut into chunks ({told})"
+        return cut, None if cut.chunks else "it holds no text"

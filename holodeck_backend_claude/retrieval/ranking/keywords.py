@@ -70,6 +70,12 @@ def phrase_expression(text: str) -> str:
     return f'"{" ".join(word.strip(_QUOTES) for word in words)}"'
 
 
+def words_of(text: str) -> str:
+    """The words of a text, folded, in their order, with a blank around each."""
+    kept = "".join(char if _is_word_char(char) else " " for char in folded(text))
+    return f" {' '.join(kept.split())} " if kept.strip() else ""
+
+
 def _words(text: str) -> list[str]:
     """The words of a folded text, quoted; a lone character of a script without spaces is open."""
     spaced = "".join(char if _is_word_char(char) else " " for char in text)

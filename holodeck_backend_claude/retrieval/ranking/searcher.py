@@ -14,7 +14,7 @@ from holodeck_backend_claude.concurrency.threads import in_thread
 from holodeck_backend_claude.contract import Embedder
 from holodeck_backend_claude.retrieval.embedding.embeddings import unit_vector
 from holodeck_backend_claude.retrieval.errors import EmbeddingError
-from holodeck_backend_claude.retrieval.indexing import store
+from holodeck_backend_claude.retrieval.indexing import glossary, store
 from holodeck_backend_claude.retrieval.indexing.database import Database
 from holodeck_backend_claude.retrieval.indexing.vectorize import identity
 from holodeck_backend_claude.retrieval.ranking.exact import exact_matches
@@ -28,6 +28,12 @@ log = logging.getLogger(__name__)
 
 _DEPTH = 100
 """Passages of each ranking that are fused, unless more are asked for."""
+
+
+_DEFINITIONS, _REFERENCES = 10, 5
+"""With one result, at most."""
+
+_LONGEST_BEGINNING = 500
 
 
 @dataclass(frozen=True)
@@ -116,7 +122,7 @@ class Searcher:
                 matches = [match for match in matches if match.similarity >= min_similarity]
             best = matches[:limit]
             chunks = store.chunks(db, [match.chunk_id for match in best])
-        return [_result(match, chunks[match.chunk_id], query) for match in best]
+            return [_result(db, match, chunks[match.chunk_id], query) for match in best]
 
     def _matches(
         self, db: sqlite3.Connection, query: str, vector: NDArray[np.float32] | None, depth: int
@@ -178,7 +184,9 @@ def _clean(query: str) -> str:
     return head.encode("utf-8", "replace").decode("utf-8").strip()
 
 
-def _result(match: _Match, chunk: store.StoredChunk, query: str) -> SearchResult:
+def _result(
+    db: sqlite3.Connection, match: _Match, chunk: store.StoredChunk, query: str
+) -> SearchResult:
     return SearchResult(
         chunk_id=f"{chunk.path}#{chunk.ordinal}",
         content=chunk.content,
@@ -186,7 +194,20 @@ def _result(match: _Match, chunk: store.StoredChunk, query: str) -> SearchResult
         source_path=chunk.path,
         parent_chain=chunk.parent_chain,
         section_id=chunk.section_id,
+        subsection_ids=chunk.subsection_ids,
         semantic_score=None if match.cosine is None else min(1.0, max(0.0, match.cosine)),
         keyword_score=match.keyword,
         exact_match=match.is_exact or query.casefold() in chunk.content.casefold(),
+        definitions_context=_definitions(db, chunk),
+        chunk_type=chunk.kind,
     )
+
+
+def _definitions(db: sqlite3.Connection, chunk: store.StoredChunk) -> list[tuple[str, str]]:
+    """What a reader of the passage should know: terms in it, and where it refers to."""
+    found = glossary.definitions_for(db, chunk.path, chunk.content, most=_DEFINITIONS)
+    for label, section_id in chunk.references[:_REFERENCES]:
+        beginning = glossary.beginning_of_section(db, chunk.path, section_id)
+        if beginning is not None:
+            found.append((label, " ".join(beginning.split())[:_LONGEST_BEGINNING]))
+    return found
