@@ -9,12 +9,18 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from holodeck_backend_claude.config.model_fields import fields_named
 from holodeck_backend_claude.config.problems import DataPath, shorten
+from holodeck_backend_claude.config.source_names import (
+    is_pattern,
+    is_url,
+    split_pattern,
+    url_problem,
+)
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
     from pydantic.fields import FieldInfo
 
-Kind: TypeAlias = Literal["text", "file", "folder", "any"]
+Kind: TypeAlias = Literal["text", "file", "folder", "any", "source"]
 MAX_TEXT_BYTES = 1_000_000
 
 
@@ -26,7 +32,8 @@ class ExistingPath:
     agent file. A path out of that folder is reported.
 
     Attributes:
-        kind: ``text`` is a UTF-8 file that is not blank.
+        kind: ``text`` is a UTF-8 file that is not blank; ``source`` may also be a URL, or a
+            pattern, whose folder has to exist.
         inside: True to refuse a path out of the agent file's folder, links followed.
     """
 
@@ -93,6 +100,9 @@ def _metadata(annotation: object) -> Iterator[object]:
 
 
 def _check(mark: ExistingPath, value: str, base_dir: Path, path: DataPath) -> Iterator[PathFinding]:
+    if mark.kind == "source":
+        yield from _check_source(value, base_dir, path)
+        return
     wanted = {"text": "file", "any": "file or folder"}.get(mark.kind, mark.kind)
     shown = shorten(value)
     try:
@@ -114,6 +124,18 @@ def _check(mark: ExistingPath, value: str, base_dir: Path, path: DataPath) -> It
             return
     if mark.kind == "text":
         yield from _check_text(target, shown, path)
+
+
+def _check_source(value: str, base_dir: Path, path: DataPath) -> Iterator[PathFinding]:
+    if is_url(value):
+        problem = url_problem(value)
+        if problem is not None:
+            yield PathFinding(path, f"{shorten(value)}: {problem}", None)
+        return
+    place = value
+    if is_pattern(value) and not (base_dir / value).exists():
+        place, _pattern = split_pattern(value)
+    yield from _check(ExistingPath("any"), str(Path(place).expanduser()), base_dir, path)
 
 
 def _outside(mark: ExistingPath, shown: str, base_dir: Path, path: DataPath) -> PathFinding:

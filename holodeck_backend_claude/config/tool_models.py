@@ -47,7 +47,8 @@ class VectorstoreTool(ToolConfig):
     """``type: vectorstore``: search over a folder of documents.
 
     Attributes:
-        source: A ``.md`` or ``.txt`` file, or a folder of them, relative to agent.yaml.
+        source: A ``.md`` or ``.txt`` file, a folder of them, a pattern (``docs/**/*.md``), or a
+            ``file://`` or ``https://`` URL; paths are relative to agent.yaml.
         chunk_size: Tokens of one chunk at most.
         chunk_overlap: Tokens a chunk repeats from the one before it.
         top_k: Passages returned at most.
@@ -55,7 +56,7 @@ class VectorstoreTool(ToolConfig):
     """
 
     type: Literal["vectorstore"] = "vectorstore"
-    source: Annotated[NonBlank, ExistingPath("any")]
+    source: Annotated[NonBlank, ExistingPath("source")]
     chunk_size: Whole = Field(default=200, ge=16, le=8_192)
     chunk_overlap: Whole = Field(default=30, ge=0, le=4_096)
     top_k: Whole = Field(default=5, ge=1, le=100)
@@ -75,7 +76,8 @@ class HierarchicalDocumentToolConfig(ToolConfig):
     """``type: hierarchical_document``: search that keeps the structure of documents.
 
     Attributes:
-        source: A ``.md`` or ``.txt`` file, or a folder of them, relative to agent.yaml.
+        source: A ``.md`` or ``.txt`` file, a folder of them, a pattern (``docs/**/*.md``), or a
+            ``file://`` or ``https://`` URL; paths are relative to agent.yaml.
         chunking_strategy: ``structure`` cuts Markdown at its headings; ``token`` fills chunks
             from the beginning of a document to its end.
         max_chunk_tokens: Tokens of one chunk at most.
@@ -95,7 +97,7 @@ class HierarchicalDocumentToolConfig(ToolConfig):
     """
 
     type: Literal["hierarchical_document"] = "hierarchical_document"
-    source: Annotated[NonBlank, ExistingPath("any")]
+    source: Annotated[NonBlank, ExistingPath("source")]
     chunking_strategy: Literal["structure", "token"] = "structure"
     max_chunk_tokens: int = Field(default=800, ge=100, le=2_000)
     chunk_overlap: int = Field(default=50, ge=0, le=200)

@@ -1,7 +1,6 @@
 """Retrieval: sources to documents, chunks, vectors and keywords, and from these to results."""
 
 from holodeck_backend_claude.retrieval.documents.chunking import Structure
-from holodeck_backend_claude.retrieval.documents.sources import Skipped
 from holodeck_backend_claude.retrieval.embedding.embeddings import make_embedder
 from holodeck_backend_claude.retrieval.errors import EmbeddingError, RetrievalError
 from holodeck_backend_claude.retrieval.indexing.database import Database
@@ -10,6 +9,7 @@ from holodeck_backend_claude.retrieval.indexing.sync import ChunkSettings
 from holodeck_backend_claude.retrieval.ranking.searcher import Searcher
 from holodeck_backend_claude.retrieval.ranking.settings import MEASURED, RankingSettings
 from holodeck_backend_claude.retrieval.results import SearchResult
+from holodeck_backend_claude.retrieval.sources import Skipped
 
 __all__ = [
     "MEASURED",

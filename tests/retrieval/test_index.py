@@ -11,8 +11,8 @@ from holodeck_backend_claude.contract import ConfigError
 from holodeck_backend_claude.retrieval import ChunkSettings, Database, Index, Skipped
 from holodeck_backend_claude.retrieval.documents.chunking import plain_section
 from holodeck_backend_claude.retrieval.documents.markdown import Section
-from holodeck_backend_claude.retrieval.documents.sources import SourceFile, read_bytes
 from holodeck_backend_claude.retrieval.indexing import sync
+from holodeck_backend_claude.retrieval.sources import SourceFile, read_bytes
 
 from .lab import Lab, WordEmbedder
 
@@ -169,7 +169,7 @@ class TestNothingStaleStays:
         lab.write("a.md", "Stays.")
         lab.write("b.md", "Text.")
         await lab.update()
-        monkeypatch.setattr("holodeck_backend_claude.retrieval.documents.sources.LARGEST_FILE", 10)
+        monkeypatch.setattr("holodeck_backend_claude.retrieval.sources.reading.LARGEST_FILE", 10)
         lab.write("b.md", "A text that is too long now.")
         report = await lab.update()
         assert [skipped.path for skipped in report.skipped] == ["b.md"]

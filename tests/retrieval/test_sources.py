@@ -11,16 +11,20 @@ from pathlib import Path
 import pytest
 
 from holodeck_backend_claude.contract import ConfigError
-from holodeck_backend_claude.retrieval.documents.sources import (
+from holodeck_backend_claude.retrieval.sources import (
     Found,
     Skipped,
     SourceFile,
     UnreadableError,
-    find_files,
+    find_documents,
     nothing_found,
     read_bytes,
     read_text,
 )
+
+
+def find_files(source: str, base_dir: Path) -> Found:
+    return find_documents(source, base_dir, downloads=base_dir / "downloads")
 
 
 def write(root: Path, *names: str) -> None:
@@ -83,10 +87,67 @@ def test_a_missing_source_is_an_error_with_the_whole_path(tmp_path: Path) -> Non
     assert "relative paths start at the folder of agent.yaml" in str(failure.value)
 
 
-@pytest.mark.parametrize("source", ["https://example.com/docs", "s3://bucket/docs"])
-def test_a_url_is_refused_as_one(source: str, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="is a URL"):
+@pytest.mark.parametrize(
+    ("source", "why"),
+    [
+        ("s3://bucket/docs", r"s3:// is not read here; a plugin can bring a tool type"),
+        ("az://container/docs", r"az:// is not read here"),
+        ("http://example.com/a.md", r"http:// is taken for this machine only; use https://"),
+        ("https:///a.md", r"names no host"),
+        ("file://other/a.md", r"a file of another machine \(other\)"),
+    ],
+)
+def test_a_url_that_is_not_read_says_why(source: str, why: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=why):
         find_files(source, tmp_path)
+
+
+def test_a_file_url_is_a_path(tmp_path: Path) -> None:
+    write(tmp_path, "a b/c.md")
+    assert paths(find_files(f"{(tmp_path / 'a b').as_uri()}", Path("/nowhere"))) == ["c.md"]
+    whole = find_files(f"file://localhost{tmp_path}/a%20b/c.md", Path("/nowhere"))
+    assert paths(whole) == ["c.md"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "wanted"),
+    [
+        ("*.md", ["a.md", "b.md"]),
+        ("**/*.md", ["a.md", "b.md", "deep/c.md", "deep/er/d.md"]),
+        ("deep/**", ["c.md", "er/d.md", "er/e.txt"]),
+        ("deep/**/e.*", ["er/e.txt"]),
+        ("?.md", ["a.md", "b.md"]),
+        ("[ac].md", ["a.md"]),
+        ("[!a].md", ["b.md"]),
+        ("*/*.md", ["deep/c.md"]),
+        ("d??p/*/[d-e].*", ["deep/er/d.md", "deep/er/e.txt"]),
+        ("*.rst", []),
+    ],
+)
+def test_a_pattern_names_files(pattern: str, wanted: list[str], tmp_path: Path) -> None:
+    write(tmp_path, "a.md", "b.md", "deep/c.md", "deep/er/d.md", "deep/er/e.txt", ".hidden/f.md")
+    assert paths(find_files(pattern, tmp_path)) == wanted
+
+
+def test_a_file_whose_name_looks_like_a_pattern_is_that_file(tmp_path: Path) -> None:
+    write(tmp_path, "[draft].md", "d.md")
+    assert paths(find_files("[draft].md", tmp_path)) == ["[draft].md"]
+
+
+def test_what_gitignore_names_is_left_out(tmp_path: Path) -> None:
+    write(tmp_path, "a.md", "draft.md", "out/b.md", "deep/draft.md", "deep/keep.md", "deep/c.md")
+    (tmp_path / ".gitignore").write_text("draft.md\nout/\n/deep/c.md\n")
+    assert paths(find_files(".", tmp_path)) == ["a.md", "deep/keep.md"]
+    (tmp_path / "deep" / ".gitignore").write_text("!draft.md\nkeep.md\n")
+    found = find_files(".", tmp_path)
+    assert paths(found) == ["a.md", "deep/draft.md"]
+    assert found.skipped == []
+
+
+def test_a_file_that_is_named_itself_is_read_though_it_is_ignored(tmp_path: Path) -> None:
+    write(tmp_path, "draft.md")
+    (tmp_path / ".gitignore").write_text("*\n")
+    assert paths(find_files("draft.md", tmp_path)) == ["draft.md"]
 
 
 def test_a_source_that_is_no_path_is_an_error_not_a_traceback(tmp_path: Path) -> None:
@@ -208,7 +269,7 @@ def test_a_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
 def test_a_file_that_grew_since_it_was_found_is_read_no_further_than_the_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holodeck_backend_claude.retrieval.documents.sources.LARGEST_FILE", 10)
+    monkeypatch.setattr("holodeck_backend_claude.retrieval.sources.reading.LARGEST_FILE", 10)
     write(tmp_path, "a.md")
     found = find_files(".", tmp_path)
     (tmp_path / "a.md").write_bytes(b"x" * 11)

@@ -11,13 +11,13 @@ from typing import Literal, TypeAlias
 
 from holodeck_backend_claude.concurrency.threads import in_thread
 from holodeck_backend_claude.contract import ConfigError, Embedder, ShowProgress
-from holodeck_backend_claude.retrieval.documents.sources import Skipped, nothing_found
 from holodeck_backend_claude.retrieval.indexing import store, vectors
 from holodeck_backend_claude.retrieval.indexing.database import Database
 from holodeck_backend_claude.retrieval.indexing.lock import exclusive
 from holodeck_backend_claude.retrieval.indexing.schema import DamagedIndexError
 from holodeck_backend_claude.retrieval.indexing.sync import ChunkSettings, SyncReport, sync_files
 from holodeck_backend_claude.retrieval.indexing.vectorize import embed_missing, identity
+from holodeck_backend_claude.retrieval.sources import Skipped, nothing_found
 
 log = logging.getLogger(__name__)
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from holodeck_backend_claude.retrieval.documents.chunking import Chunk
 from holodeck_backend_claude.retrieval.documents.kinds import Kind
-from holodeck_backend_claude.retrieval.documents.sources import SourceFile
 from holodeck_backend_claude.retrieval.ranking.keywords import index_text
+from holodeck_backend_claude.retrieval.sources import SourceFile
 
 
 @dataclass(frozen=True)

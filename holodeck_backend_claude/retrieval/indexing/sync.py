@@ -20,19 +20,19 @@ from holodeck_backend_claude.retrieval.documents.chunking import (
     plain_section,
 )
 from holodeck_backend_claude.retrieval.documents.markdown import sections
-from holodeck_backend_claude.retrieval.documents.sources import (
-    Found,
-    Skipped,
-    SourceFile,
-    UnreadableError,
-    find_files,
-    read_bytes,
-    read_text,
-)
 from holodeck_backend_claude.retrieval.indexing import glossary, store
 from holodeck_backend_claude.retrieval.indexing.database import Database
 from holodeck_backend_claude.retrieval.indexing.store import StoredFile
 from holodeck_backend_claude.retrieval.ranking.keywords import TOKENIZER
+from holodeck_backend_claude.retrieval.sources import (
+    Found,
+    Skipped,
+    SourceFile,
+    UnreadableError,
+    find_documents,
+    read_bytes,
+    read_text,
+)
 
 log = logging.getLogger(__name__)
 
@@ -101,7 +101,7 @@ def sync_files(
 
     Args:
         database: The index.
-        source: A file or a folder.
+        source: A file, a folder, a pattern or a URL.
         base_dir: Where a relative source starts.
         settings: How to cut.
         progress: ``progress(done, total)``, in files to read.
@@ -109,7 +109,7 @@ def sync_files(
     Raises:
         ConfigError: There is no such source.
     """
-    found = find_files(source, base_dir)
+    found = find_documents(source, base_dir, downloads=database.path.parent / "downloads")
     report = SyncReport(found)
     with database.reading() as db:
         plan = _Plan.make(db, found, settings)

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from holodeck_backend_claude.retrieval.documents.sources import Skipped
 from holodeck_backend_claude.retrieval.indexing import store
+from holodeck_backend_claude.retrieval.sources import Skipped
 
 _STORED = np.dtype("<f2")
 _SPARE_VECTORS = 1_000

@@ -1,0 +1,25 @@
+"""Sources of documents: a file, a folder, a pattern, or a URL."""
+
+from holodeck_backend_claude.retrieval.sources.finding import find_documents
+from holodeck_backend_claude.retrieval.sources.found import (
+    Found,
+    Skipped,
+    SourceFile,
+    nothing_found,
+)
+from holodeck_backend_claude.retrieval.sources.reading import (
+    UnreadableError,
+    read_bytes,
+    read_text,
+)
+
+__all__ = [
+    "Found",
+    "Skipped",
+    "SourceFile",
+    "UnreadableError",
+    "find_documents",
+    "nothing_found",
+    "read_bytes",
+    "read_text",
+]
