@@ -37,10 +37,10 @@ def assert_keywords_match_chunks(lab: Lab) -> None:
 async def test_the_first_run_reports_what_it_did(lab: Lab, embedder: WordEmbedder) -> None:
     lab.write("a.md", "# A\n\nOne.\n\n# B\n\nTwo.")
     lab.write("b.txt", "Three.")
-    lab.write("c.pdf", b"%PDF-1.4")
+    lab.write("c.odt", b"%PDF-1.4")
     report = await lab.update(embedder)
     assert (report.files, report.chunks, report.embedded, report.changed) == (2, 3, 3, 2)
-    assert report.skipped == (Skipped("c.pdf", "not supported yet: .pdf"),)
+    assert report.skipped == (Skipped("c.odt", "not supported: .odt"),)
     assert report.not_embedded == ()
     assert report.mode == "hybrid"
 
@@ -275,8 +275,8 @@ class TestNothingToIndex:
     @pytest.mark.parametrize(
         ("name", "content", "told"),
         [
-            (".hidden.md", "text", "it holds no .md and .txt files"),
-            ("a.pdf", "text", "not supported yet: .pdf"),
+            (".hidden.md", "text", "it holds no documents (.md, "),
+            ("a.odt", "text", "not supported: .odt"),
             ("a.md", "", "a.md: it is empty"),
             ("a.txt", "\0\1\2", "a.txt: it is binary data, not text"),
         ],

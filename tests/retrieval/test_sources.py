@@ -11,15 +11,14 @@ from pathlib import Path
 import pytest
 
 from holodeck_backend_claude.contract import ConfigError
+from holodeck_backend_claude.retrieval.documents.formats import UnreadableError, to_text
 from holodeck_backend_claude.retrieval.sources import (
     Found,
     Skipped,
     SourceFile,
-    UnreadableError,
     find_documents,
     nothing_found,
     read_bytes,
-    read_text,
 )
 
 
@@ -71,11 +70,11 @@ def test_hidden_and_ignored_names_are_left_out_without_a_word(tmp_path: Path) ->
 
 
 def test_other_types_are_reported_as_not_supported_yet(tmp_path: Path) -> None:
-    write(tmp_path, "a.md", "b.pdf", "c.PNG", "Makefile")
+    write(tmp_path, "a.md", "b.odt", "c.PNG", "Makefile")
     assert causes(find_files(".", tmp_path)) == {
-        "b.pdf": "not supported yet: .pdf",
-        "c.PNG": "not supported yet: .png",
-        "Makefile": "not supported yet: a name without an ending",
+        "b.odt": "not supported: .odt",
+        "c.PNG": "not supported: .png",
+        "Makefile": "not supported: a name without an ending",
     }
 
 
@@ -289,16 +288,16 @@ def test_a_file_that_became_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
 @pytest.mark.parametrize("data", [b"", b" \n\t\n", b"\xef\xbb\xbf"])
 def test_an_empty_file_is_unreadable(data: bytes) -> None:
     with pytest.raises(UnreadableError, match=r"^it is empty$"):
-        read_text(data)
+        to_text("a.txt", data)
 
 
 def test_an_empty_folder_is_explained(tmp_path: Path) -> None:
     told = nothing_found(find_files(".", tmp_path), [])
-    assert told.startswith(f"nothing to index in {tmp_path}: it holds no .md and .txt files")
+    assert told.startswith(f"nothing to index in {tmp_path}: it holds no documents (.md, ")
 
 
 def test_a_folder_of_other_things_is_explained(tmp_path: Path) -> None:
-    write(tmp_path, "a.pdf", "b.pdf", "c.png")
+    write(tmp_path, "a.odt", "b.odt", "c.png")
     found = find_files(".", tmp_path)
     told = nothing_found(found, [*found.skipped, Skipped("d.md", "it is empty")])
-    assert "2 x not supported yet: .pdf; 1 x not supported yet: .png; d.md: it is empty" in told
+    assert "2 x not supported: .odt; 1 x not supported: .png; d.md: it is empty" in told

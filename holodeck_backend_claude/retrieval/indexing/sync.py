@@ -19,6 +19,12 @@ from holodeck_backend_claude.retrieval.documents.chunking import (
     cut_sections,
     plain_section,
 )
+from holodeck_backend_claude.retrieval.documents.formats import (
+    UnreadableError,
+    format_of,
+    installed,
+    to_text,
+)
 from holodeck_backend_claude.retrieval.documents.markdown import sections
 from holodeck_backend_claude.retrieval.indexing import glossary, store
 from holodeck_backend_claude.retrieval.indexing.database import Database
@@ -28,10 +34,8 @@ from holodeck_backend_claude.retrieval.sources import (
     Found,
     Skipped,
     SourceFile,
-    UnreadableError,
     find_documents,
     read_bytes,
-    read_text,
 )
 
 log = logging.getLogger(__name__)
@@ -60,12 +64,12 @@ class ChunkSettings:
     @property
     def fingerprint(self) -> str:
         """Changes whenever chunks or their keywords would come out otherwise."""
-        parts = (CHUNKER, self.size, self.overlap, self.by_headings, self.structure, TOKENIZER)
-        return "/".join(map(str, parts))
+        cut = (CHUNKER, self.size, self.overlap, self.by_headings, self.structure)
+        return "/".join(map(str, (*cut, installed(), TOKENIZER)))
 
     def cut(self, name: str, text: str) -> CutDocument:
         """A document, cut into chunks."""
-        has_headings = self.by_headings and name.lower().endswith(".md")
+        has_headings = self.by_headings and format_of(name).has_headings
         found = sections(text) if has_headings else [plain_section(text)]
         return cut_sections(found, size=self.size, overlap=self.overlap, structure=self.structure)
 
@@ -208,7 +212,7 @@ class _Run:
     def _cut(self, path: str, data: bytes) -> tuple[CutDocument, str | None]:
         """A document cut into chunks, or why it has none."""
         try:
-            cut = self._settings.cut(path, read_text(data))
+            cut = self._settings.cut(path, to_text(path, data))
         except UnreadableError as cause:
             return CutDocument([]), str(cause)
         except Exception as cause:  # noqa: BLE001 - one bad document must not stop the others

@@ -7,19 +7,13 @@ from holodeck_backend_claude.retrieval.sources.found import (
     SourceFile,
     nothing_found,
 )
-from holodeck_backend_claude.retrieval.sources.reading import (
-    UnreadableError,
-    read_bytes,
-    read_text,
-)
+from holodeck_backend_claude.retrieval.sources.reading import read_bytes
 
 __all__ = [
     "Found",
     "Skipped",
     "SourceFile",
-    "UnreadableError",
     "find_documents",
     "nothing_found",
     "read_bytes",
-    "read_text",
 ]

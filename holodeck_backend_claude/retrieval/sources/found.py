@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-SUFFIXES = (".md", ".txt")
-UNSUPPORTED = "not supported yet: "
+from holodeck_backend_claude.retrieval.documents.formats import SUFFIXES
+
+UNSUPPORTED = "not supported: "
 
 
 @dataclass(frozen=True)
@@ -64,10 +65,10 @@ class Found:
 def nothing_found(found: Found, skipped: Sequence[Skipped]) -> str:
     """Why a source gave nothing to index, and what to do."""
     head = f"nothing to index in {found.root}: "
-    wanted = " and ".join(SUFFIXES)
+    wanted = f"documents ({', '.join(SUFFIXES)})"
     if not skipped:
-        return f"{head}it holds no {wanted} files; put some there, or point 'source' elsewhere"
+        return f"{head}it holds no {wanted}; put some there, or point 'source' elsewhere"
     others = Counter(s.cause for s in skipped if s.cause.startswith(UNSUPPORTED))
     told = [f"{count} x {cause}" for cause, count in others.most_common(5)]
     told += [str(s) for s in skipped if not s.cause.startswith(UNSUPPORTED)][:5]
-    return f"{head}{'; '.join(told)}; {wanted} files with text in them are indexed"
+    return f"{head}{'; '.join(told)}; {wanted} with text in them are indexed"

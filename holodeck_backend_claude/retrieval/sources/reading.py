@@ -1,4 +1,4 @@
-"""The bytes and the text of one document, within bounds."""
+"""The bytes of one document, within bounds."""
 
 from __future__ import annotations
 
@@ -6,32 +6,13 @@ import os
 import stat
 from pathlib import Path
 
-from holodeck_backend_claude.retrieval.documents.decoding import NotTextError, decode
+from holodeck_backend_claude.retrieval.documents.formats import UnreadableError
 from holodeck_backend_claude.retrieval.sources.found import SourceFile
 
 LARGEST_FILE = 16 * 1024 * 1024
 """Bytes of one document; cutting it takes about forty times as much memory."""
 
 NOT_REGULAR = "it is not a regular file"
-
-
-class UnreadableError(Exception):
-    """A document cannot be read or holds no text; the message is its cause."""
-
-
-def read_text(data: bytes) -> str:
-    """The text of a document.
-
-    Raises:
-        UnreadableError: It is empty or no text.
-    """
-    try:
-        text = decode(data)
-    except NotTextError as cause:
-        raise UnreadableError(str(cause)) from cause
-    if not text.strip():
-        raise UnreadableError("it is empty")
-    return text
 
 
 def read_bytes(file: SourceFile) -> bytes:

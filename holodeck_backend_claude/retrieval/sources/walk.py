@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from holodeck_backend_claude.retrieval.documents.formats import SUFFIXES
 from holodeck_backend_claude.retrieval.sources.found import (
-    SUFFIXES,
     UNSUPPORTED,
     Found,
     Skipped,

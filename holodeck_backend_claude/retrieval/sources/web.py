@@ -16,7 +16,8 @@ import httpx
 
 from holodeck_backend_claude.config.source_names import url_problem
 from holodeck_backend_claude.redaction import mask_secrets
-from holodeck_backend_claude.retrieval.sources.found import SUFFIXES, Found, Skipped, SourceFile
+from holodeck_backend_claude.retrieval.documents.formats import SUFFIXES
+from holodeck_backend_claude.retrieval.sources.found import UNSUPPORTED, Found, Skipped, SourceFile
 from holodeck_backend_claude.retrieval.sources.reading import LARGEST_FILE
 
 log = logging.getLogger(__name__)
@@ -25,7 +26,21 @@ SECONDS = 60.0
 """For one document, redirects and all."""
 
 _MOST_REDIRECTS = 5
-_SUFFIX_OF = {"text/markdown": ".md", "text/x-markdown": ".md", "text/plain": ".txt"}
+_OFFICE = "application/vnd.openxmlformats-officedocument."
+_SUFFIX_OF = {
+    "text/markdown": ".md",
+    "text/x-markdown": ".md",
+    "text/plain": ".txt",
+    "text/html": ".html",
+    "application/xhtml+xml": ".html",
+    "application/pdf": ".pdf",
+    "text/csv": ".csv",
+    "application/json": ".json",
+    "application/x-ndjson": ".jsonl",
+    f"{_OFFICE}wordprocessingml.document": ".docx",
+    f"{_OFFICE}presentationml.presentation": ".pptx",
+    f"{_OFFICE}spreadsheetml.sheet": ".xlsx",
+}
 
 
 class _UnfetchableError(Exception):
@@ -55,7 +70,7 @@ def fetched(url: str, folder: Path) -> Found:
     status = kept.file.stat()
     suffix = kept.said.get("suffix") or ""
     if suffix not in SUFFIXES:
-        cause_text = f"not supported yet: {suffix or 'a document of unknown kind'}"
+        cause_text = f"{UNSUPPORTED}{suffix or 'a document of unknown kind'}"
         found.skipped.append(Skipped(mask_secrets(url), cause_text))
         return found
     found.files.append(

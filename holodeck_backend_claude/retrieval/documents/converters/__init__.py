@@ -1,0 +1,1 @@
+"""Documents of many kinds to Markdown: each module has ``convert(data) -> str``."""
