@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from holodeck_backend_claude.config.base import NonBlank, Number, Seconds, Strict, Whole
+from holodeck_backend_claude.config.base import Flag, NonBlank, Number, Seconds, Strict, Whole
 from holodeck_backend_claude.config.paths import ExistingPath
 from holodeck_backend_claude.contract import (
     DEFAULT_CALL_SECONDS,
@@ -99,21 +99,21 @@ class HierarchicalDocumentToolConfig(ToolConfig):
     type: Literal["hierarchical_document"] = "hierarchical_document"
     source: Annotated[NonBlank, ExistingPath("source")]
     chunking_strategy: Literal["structure", "token"] = "structure"
-    max_chunk_tokens: int = Field(default=800, ge=100, le=2_000)
-    chunk_overlap: int = Field(default=50, ge=0, le=200)
+    max_chunk_tokens: Whole = Field(default=800, ge=100, le=2_000)
+    chunk_overlap: Whole = Field(default=50, ge=0, le=200)
     document_domain: Literal[
         "none", "us_legislative", "au_legislative", "academic", "technical", "legal_contract"
     ] = "none"
-    max_subsection_depth: int | None = Field(default=None, ge=1)
-    extract_definitions: bool = True
-    extract_cross_references: bool = True
+    max_subsection_depth: Whole | None = Field(default=None, ge=1)
+    extract_definitions: Flag = True
+    extract_cross_references: Flag = True
     search_mode: Literal["semantic", "keyword", "exact", "hybrid"] = "hybrid"
-    top_k: int = Field(default=10, ge=1, le=100)
-    min_score: float | None = Field(default=None, ge=0, le=1)
-    semantic_weight: float = Field(default=0.5, ge=0, le=1)
-    keyword_weight: float = Field(default=0.3, ge=0, le=1)
-    exact_weight: float = Field(default=0.2, ge=0, le=1)
-    rrf_k: int = Field(default=60, ge=1)
+    top_k: Whole = Field(default=10, ge=1, le=100)
+    min_score: Number | None = Field(default=None, ge=0, le=1)
+    semantic_weight: Number = Field(default=0.5, ge=0, le=1)
+    keyword_weight: Number = Field(default=0.3, ge=0, le=1)
+    exact_weight: Number = Field(default=0.2, ge=0, le=1)
+    rrf_k: Whole = Field(default=60, ge=1)
 
     @model_validator(mode="after")
     def _overlap_is_smaller(self) -> HierarchicalDocumentToolConfig:
