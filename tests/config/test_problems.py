@@ -441,6 +441,6 @@ def test_no_text_produces_anything_but_an_agent_or_its_problems(bench: Any, seed
 
 
 def test_of_very_many_problems_the_first_are_shown_and_all_are_kept(bench: Any, good: str) -> None:
-    problems = bench.problems(good + "tools:\n" + "- x\n" * 20_000)
-    assert len(problems) == 20_000
-    assert str(AgentFileError(problems)).endswith("\n… and 19900 more")
+    problems = bench.problems(good + "tools:\n" + "- x\n" * 2_000)
+    assert len(problems) == 2_000
+    assert str(AgentFileError(problems)).endswith("\n… and 1900 more")
