@@ -98,6 +98,9 @@ class ConsoleExporterConfig(Strict):
     include_timestamps: Flag = True
 
 
+_SIGNAL_PATHS = ("/v1/traces", "/v1/metrics", "/v1/logs")
+
+
 class OTLPExporterConfig(Strict):
     """``otlp:`` sends to a collector.
 
@@ -129,6 +132,17 @@ class OTLPExporterConfig(Strict):
             raise ValueError(
                 f"endpoint begins with {scheme}:// and insecure is {str(self.insecure).lower()}; "
                 "remove 'insecure': the endpoint decides"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _names_no_signal(self) -> OTLPExporterConfig:
+        path = urlsplit(self.url).path.rstrip("/")
+        if path.endswith(_SIGNAL_PATHS):
+            signal = path[path.rindex("/v1/") :]
+            raise ValueError(
+                f"endpoint is the base of the collector: leave out '{signal}', which is added for "
+                "each signal"
             )
         return self
 

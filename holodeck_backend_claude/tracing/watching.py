@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import textwrap
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +12,13 @@ from typing import Any
 log = logging.getLogger(__name__)
 
 _here = threading.local()
+
+# What libraries say in many words, by a sign of it.
+_IN_WORDS = {
+    "Connection refused": "nothing listens there (connection refused)",
+    "Name or service not known": "there is no host of that name",
+    "Failed to resolve": "there is no host of that name",
+}
 
 
 class Watch:
@@ -123,5 +131,9 @@ def quiet_libraries() -> None:
 def _first_line(record: logging.LogRecord) -> str:
     from holodeck_backend_claude.redaction import mask_secrets
 
-    text = mask_secrets(record.getMessage()).splitlines()
-    return text[0][:200] if text else "no reason given"
+    text = mask_secrets(record.getMessage())
+    for sign, words in _IN_WORDS.items():
+        if sign in text:
+            return words
+    lines = text.splitlines()
+    return textwrap.shorten(lines[0], 200, placeholder=" …") if lines else "no reason given"

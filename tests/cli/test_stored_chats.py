@@ -88,6 +88,10 @@ def test_a_chat_says_how_to_go_on_and_is_resumed_forked_listed_and_deleted(
     code, out, err = command("sessions", agent_file, "delete", old["session_id"], "--json")
     assert (code, json.loads(out)) == (1, {"deleted": []})
     assert "there is no conversation" in err
+    chat("another", "--resume", "last", "--fork")
+    code, out, _err = command("sessions", agent_file, "delete", "last")
+    assert (code, out) == (0, "deleted: 1\n")
+    assert [each["session_id"] for each in stored()] == [fork["session_id"]]
     code, out, _err = command("sessions", agent_file, "delete", "--all", "--json")
     assert (code, json.loads(out)) == (0, {"deleted": [fork["session_id"]]})
     assert stored() == []

@@ -24,6 +24,14 @@ AGENT = "name: a\nmodel: {provider: anthropic, name: m}\ninstructions: Help.\n"
         ({"exporters": {"azure_monitor": {"enabled": True}}}, "exporters.otlp"),
         ({"exporters": {"otlp": {"endpoint": "ftp://x"}}}, "use http:// or https://"),
         (
+            {"exporters": {"otlp": {"endpoint": "http://x:4318/v1/traces", "protocol": "http"}}},
+            "leave out '/v1/traces'",
+        ),
+        (
+            {"exporters": {"otlp": {"endpoint": "x/otlp/v1/logs/"}}},
+            "leave out '/v1/logs'",
+        ),
+        (
             {"exporters": {"otlp": {"endpoint": "https://x", "insecure": True}}},
             "remove 'insecure'",
         ),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from holodeck_backend_claude.cli.agents import AGENT_ARGUMENT, read_for_running
-from holodeck_backend_claude.cli.resuming import open_stored
+from holodeck_backend_claude.cli.resuming import LAST, open_stored
 from holodeck_backend_claude.config.problems import shorten
 from holodeck_backend_claude.contract import BackendSessionError
 
@@ -42,7 +42,8 @@ def command(
     """List or delete the stored conversations of an agent.
 
     "sessions AGENT.YAML list" shows them, the last used first; "sessions AGENT.YAML delete ID"
-    or "delete --all" removes them for good. A conversation that is in use is not removed.
+    or "delete --all" removes them for good, "delete last" the one used last. A conversation that
+    is in use is not removed.
 
     Exit codes: 0 done, 1 something was not deleted, 2 configuration.
     """
@@ -78,6 +79,8 @@ async def _delete(
     problems: list[str] = []
     async with opening as stored:
         known = [each.session_id for each in await stored.newest_first()]
+        if session_id == LAST and known:
+            session_id = known[0]
         for each in known if session_id is None else [session_id]:
             try:
                 if await stored.delete(each):
