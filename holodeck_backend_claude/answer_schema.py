@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any, TypeAlias
+from difflib import get_close_matches
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import unquote
 
 from holodeck_backend_claude.contract import ConfigError, JsonSchema
 from holodeck_backend_claude.json_schema import check_draft, known_draft
+
+if TYPE_CHECKING:
+    from jsonschema import SchemaError
 
 SchemaPath: TypeAlias = tuple[str | int, ...]
 """Where in a schema: ``("properties", "city", "type")``."""
@@ -27,6 +32,17 @@ _OF_SCHEMAS = frozenset(["anyOf", "oneOf", "allOf", "prefixItems", "items"])
 _OF_A_SCHEMA = frozenset(
     ["items", "additionalItems", "additionalProperties", "unevaluatedItems", "propertyNames",
      "unevaluatedProperties", "contains", "not", "if", "then", "else"]
+)  # fmt: skip
+_TYPES = ("string", "number", "integer", "boolean", "array", "object", "null")
+_MEANT = {
+    "str": "string", "text": "string", "float": "number", "int": "integer", "bool": "boolean",
+    "list": "array", "dict": "object", "map": "object", "none": "null",
+}  # fmt: skip
+_ANNOTATIONS = frozenset(
+    ["title", "description", "default", "examples", "format", "deprecated", "readOnly",
+     "writeOnly", "contentEncoding", "contentMediaType", "contentSchema", "$schema", "$id",
+     "$defs", "definitions", "$comment", "$vocabulary", "then", "else", "minContains",
+     "maxContains", "dependencies"]
 )  # fmt: skip
 _LEAD_ELSEWHERE = ("$dynamicRef", "$recursiveRef", "$dynamicAnchor", "$recursiveAnchor", "$anchor")
 
@@ -76,11 +92,21 @@ def check_schema(schema: object) -> JsonSchema:
     try:
         check_draft(schema)
     except SchemaError as error:
-        problem = f"it is not valid JSON Schema: {error.message[:_LONGEST_WHY]}"
-        raise ResponseFormatError(tuple(error.absolute_path), problem) from error
+        raise ResponseFormatError(tuple(error.absolute_path), _in_words(error)) from error
     for path, part in _parts(schema, ()):
+        _check_spelling(part, path)
         _check_part(part, schema, path)
     return schema
+
+
+def _in_words(error: SchemaError) -> str:
+    """What is wrong with a schema; of a type that does not exist, which one may be meant."""
+    value = error.instance
+    if error.absolute_path and error.absolute_path[-1] == "type" and isinstance(value, str):
+        near = _MEANT.get(value.lower()) or next(iter(get_close_matches(value, _TYPES, n=1)), None)
+        meant = f"; did you mean {near!r}?" if near else ""
+        return f"{value!r} is no type of JSON Schema{meant} (types are {', '.join(_TYPES)})"
+    return f"it is not valid JSON Schema: {error.message[:_LONGEST_WHY]}"
 
 
 def _check_size(schema: JsonSchema) -> None:
@@ -128,6 +154,24 @@ def _parts(schema: object, path: SchemaPath) -> Iterator[tuple[SchemaPath, Mappi
                 yield from _parts(part, (*path, keyword, index))
         elif keyword in _OF_A_SCHEMA:
             yield from _parts(below, (*path, keyword))
+
+
+def _check_spelling(part: Mapping[str, Any], path: SchemaPath) -> None:
+    """Refuse a keyword that is none, where it looks like one: it would have no effect."""
+    for keyword in part.keys() - _keywords():
+        near = get_close_matches(keyword, _keywords(), n=1, cutoff=0.75)
+        if near:
+            raise ResponseFormatError(
+                (*path, keyword),
+                f"{keyword!r} is no keyword of JSON Schema; did you mean {near[0]!r}?",
+            )
+
+
+@cache
+def _keywords() -> frozenset[str]:
+    from jsonschema import Draft202012Validator
+
+    return _ANNOTATIONS | Draft202012Validator.VALIDATORS.keys() | set(_LEAD_ELSEWHERE)
 
 
 def _check_part(part: Mapping[str, Any], root: JsonSchema, path: SchemaPath) -> None:

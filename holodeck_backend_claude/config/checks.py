@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING
 
 from holodeck_backend_claude.config.agent_reader import Reading
@@ -29,6 +30,24 @@ def check_tool_names(reading: Reading) -> None:
             )
         else:
             first[name] = node.mark.line
+
+
+def check_programs(reading: Reading) -> None:
+    """Notice MCP servers whose program is not on PATH here; the agent may run elsewhere."""
+    tools = reading.data(("tools",))
+    for index, tool in enumerate(tools if isinstance(tools, list) else ()):
+        if not isinstance(tool, dict) or tool.get("type") != "mcp" or tool.get("optional") is True:
+            continue
+        command, env = tool.get("command"), tool.get("env")
+        if not isinstance(command, str) or "/" in command or not command.strip():
+            continue
+        path = env.get("PATH") if isinstance(env, dict) else None
+        if shutil.which(command.strip(), path=path if isinstance(path, str) else None) is None:
+            reading.notice(
+                ("tools", index, "command"),
+                f"there is no program {shorten(command)} on PATH here",
+                hint="install it, or give its path, before the agent runs",
+            )
 
 
 def check_backend(reading: Reading, registry: Registry, override: str | None = None) -> None:

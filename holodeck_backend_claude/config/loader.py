@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 from pydantic import BaseModel
 
 from holodeck_backend_claude.config.agent_reader import Reading
-from holodeck_backend_claude.config.checks import check_backend, check_tool_names
+from holodeck_backend_claude.config.checks import check_backend, check_programs, check_tool_names
 from holodeck_backend_claude.config.models import Agent, PluginsConfig
 from holodeck_backend_claude.config.problems import Problem
 from holodeck_backend_claude.config.response_format import check_response_format
@@ -85,6 +85,7 @@ def read_agent(
     settings = _read_settings(reading, registry)
     agent = _read_core(reading, tools, settings)
     check_tool_names(reading)
+    check_programs(reading)
     check_response_format(reading)
     check_backend(reading, registry, backend)
     reading.findings.raise_errors()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
-from holodeck_backend_claude.config import MCPTool
+from holodeck_backend_claude.config import MCPTool, read_agent
+from holodeck_backend_claude.plugins import load_plugins
 
 
 def server(**keys: Any) -> MCPTool:
@@ -127,3 +129,18 @@ def test_values_of_variables_and_headers_are_not_shown() -> None:
     shown = repr(server(command="x", env={"TOKEN": "tops3cret"}, config={"key": "tops3cret"}))
     assert "tops3cret" not in shown
     assert "tops3cret" not in repr(server(**REMOTE, headers={"X": "tops3cret"}))
+
+
+def test_a_server_whose_program_is_not_here_is_a_notice_at_its_place(tmp_path: Path) -> None:
+    said = ["command: pyton3", "command: sh", "command: pyton3, optional: true", "command: ./x"]
+    tools = [
+        f"- {{type: mcp, name: m{n}, description: d, {words}}}" for n, words in enumerate(said)
+    ]
+    path = tmp_path / "agent.yaml"
+    path.write_text(
+        "name: a\nmodel: {provider: anthropic, name: m}\ninstructions: Hi\ntools:\n"
+        + "\n".join(tools)
+    )
+    (notice,) = read_agent(path, load_plugins().registry, environ={}).notices
+    assert (notice.line, notice.path) == (5, "tools[0].command")
+    assert "there is no program 'pyton3' on PATH here" in notice.message

@@ -52,7 +52,7 @@ def test_a_wrong_part_is_named_with_its_line(tmp_path: Path) -> None:
         read(tmp_path, text)
     [problem] = caught.value.problems
     assert (problem.line, problem.path) == (8, "response_format.properties.city.type")
-    assert "'text' is not valid" in problem.message
+    assert "'text' is no type of JSON Schema; did you mean 'string'?" in problem.message
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ def nested(levels: int) -> dict[str, Any]:
         (
             {"type": "object", "properties": {"a": {"type": "text"}}},
             "$.properties.a.type",
-            "'text' is not valid under any of the given schemas",
+            "'text' is no type of JSON Schema; did you mean 'string'?",
         ),
         (
             {"type": "object", "properties": {"a": {"anyOf": [{"type": "string"}, {"type": 1}]}}},
@@ -89,6 +89,16 @@ def nested(levels: int) -> dict[str, Any]:
             "$.unevaluatedProperties",
             "not supported beside 'patternProperties'",
         ),
+        (
+            {"type": "object", "properties": {"a": {"type": "boolen"}}},
+            "$.properties.a.type",
+            "did you mean 'boolean'?",
+        ),
+        (
+            {"type": "object", "properties": {"a": {"enmu": ["x"]}}},
+            "$.properties.a.enmu",
+            "did you mean 'enum'?",
+        ),
         (nested(110), "$", "more than 64 levels"),
         ({"type": "object", "description": "x" * 100_000}, "$", "bytes of JSON"),
         ({"type": "object", "default": float("nan")}, "$", "not plain JSON"),
@@ -109,6 +119,7 @@ def test_a_wrong_schema_is_named_with_its_place(schema: Any, place: str, words: 
         {"$schema": "http://json-schema.org/draft-07/schema#"},
         {"properties": {"a": {"$ref": "#/$defs/A"}}, "$defs": {"A": {"$ref": "#"}}},
         {"properties": {"a": {"enum": [{"$ref": "nowhere"}]}}},
+        {"properties": {"enmu": {"x-ours": 1}}},
     ],
 )
 def test_a_sound_schema_is_taken_as_it_is(more: dict[str, Any]) -> None:
