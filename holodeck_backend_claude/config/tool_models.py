@@ -49,6 +49,15 @@ class VectorstoreTool(ToolConfig):
     Attributes:
         source: A ``.md`` or ``.txt`` file, a folder of them, a pattern (``docs/**/*.md``), or a
             ``file://`` or ``https://`` URL; paths are relative to agent.yaml.
+        vector_field: The fields of records that are searched; with it, documents are lists of
+            records (CSV, JSON, JSON Lines).
+        id_field: The field whose value names a record; needed with ``vector_field``.
+        meta_fields: Fields that are told with a result.
+        field_separator: Stands between several searched fields.
+        delimiter: Stands between the cells of a CSV file; None tells it from the first lines.
+        record_path: Where in a JSON document the records are, such as ``data.items``.
+        record_prefix: Stands before the names of a record's own fields in results.
+        meta_prefix: Stands before the names of fields around the records.
         chunk_size: Tokens of one chunk at most.
         chunk_overlap: Tokens a chunk repeats from the one before it.
         top_k: Passages returned at most.
@@ -57,10 +66,43 @@ class VectorstoreTool(ToolConfig):
 
     type: Literal["vectorstore"] = "vectorstore"
     source: Annotated[NonBlank, ExistingPath("source")]
+    vector_field: NonBlank | Annotated[tuple[NonBlank, ...], Field(min_length=1)] | None = None
+    id_field: NonBlank | None = None
+    meta_fields: tuple[NonBlank, ...] = ()
+    field_separator: str = "\n"
+    delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = None
+    record_path: NonBlank | None = None
+    record_prefix: NonBlank | None = None
+    meta_prefix: NonBlank | None = None
     chunk_size: Whole = Field(default=200, ge=16, le=8_192)
     chunk_overlap: Whole = Field(default=30, ge=0, le=4_096)
     top_k: Whole = Field(default=5, ge=1, le=100)
     min_similarity_score: Number | None = Field(default=None, ge=0, le=1)
+
+    @model_validator(mode="after")
+    def _has_records(self) -> VectorstoreTool:
+        if self.vector_field is not None and self.id_field is None:
+            raise ValueError(
+                "'vector_field' makes documents lists of records, which need 'id_field': the "
+                "field whose value names a record"
+            )
+        of_records = (
+            "id_field", "meta_fields", "field_separator", "delimiter", "record_path",
+            "record_prefix", "meta_prefix",
+        )  # fmt: skip
+        given = [name for name in of_records if name in self.model_fields_set]
+        if self.vector_field is None and given:
+            raise ValueError(
+                f"'{given[0]}' is about records; it needs 'vector_field': the fields of a record "
+                "that are searched"
+            )
+        return self
+
+    @property
+    def vector_fields(self) -> tuple[str, ...]:
+        """The fields that are searched; none where documents are no records."""
+        one = self.vector_field
+        return () if one is None else (one,) if isinstance(one, str) else one
 
     @model_validator(mode="after")
     def _overlap_is_smaller(self) -> VectorstoreTool:

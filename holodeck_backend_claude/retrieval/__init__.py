@@ -1,6 +1,7 @@
 """Retrieval: sources to documents, chunks, vectors and keywords, and from these to results."""
 
 from holodeck_backend_claude.retrieval.documents.chunking import Structure
+from holodeck_backend_claude.retrieval.documents.records import RecordSettings
 from holodeck_backend_claude.retrieval.embedding.embeddings import make_embedder
 from holodeck_backend_claude.retrieval.errors import EmbeddingError, RetrievalError
 from holodeck_backend_claude.retrieval.indexing.database import Database
@@ -19,6 +20,7 @@ __all__ = [
     "Index",
     "IndexReport",
     "RankingSettings",
+    "RecordSettings",
     "RetrievalError",
     "SearchResult",
     "Searcher",

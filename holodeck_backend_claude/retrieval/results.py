@@ -30,6 +30,8 @@ class SearchResult:
         definitions_context: Terms of the passage with their definitions, as ``(term, text)``
             pairs or as a mapping of term to text; also sections that it refers to, with their
             beginnings.
+        record_id: The record that the passage is of; empty where it is of none.
+        metadata: What is told with the record, by name.
         chunk_type: ``header``, ``definition``, ``requirement`` or ``content``.
     """
 
@@ -45,6 +47,8 @@ class SearchResult:
     exact_match: bool = False
     definitions_context: Sequence[tuple[str, str]] | Mapping[str, str] = field(default_factory=list)
     chunk_type: Kind = "content"
+    record_id: str = ""
+    metadata: Mapping[str, str] = field(default_factory=dict)
 
     def format(self) -> str:
         """The result as text: score, source, location, section, content, definitions."""

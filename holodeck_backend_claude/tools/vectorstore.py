@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from holodeck_backend_claude.concurrency import in_thread
 from holodeck_backend_claude.config import VectorstoreTool
 from holodeck_backend_claude.contract import Embedder, ShowProgress
-from holodeck_backend_claude.retrieval import MEASURED, ChunkSettings
+from holodeck_backend_claude.retrieval import MEASURED, ChunkSettings, RecordSettings, SearchResult
 from holodeck_backend_claude.tools.indexed import IndexedDocuments, SearchSettings
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class VectorStoreTool(IndexedDocuments):
         super().__init__(
             config,
             how=SearchSettings(
-                ChunkSettings(config.chunk_size, config.chunk_overlap),
+                ChunkSettings(config.chunk_size, config.chunk_overlap, records=_records(config)),
                 MEASURED,
                 limit=config.top_k,
                 min_similarity=config.min_similarity_score,
@@ -73,9 +73,39 @@ class VectorStoreTool(IndexedDocuments):
             return ""
         parts = [f"Found {len(found)} result(s):"]
         for number, result in enumerate(found, start=1):
-            head = f"[{number}] Score: {result.fused_score:.2f} | Source: {result.source_path}"
-            parts.append(f"{head}\n{result.content}")
+            parts.append(f"[{number}] {_record(result) if result.record_id else _passage(result)}")
         return "\n\n".join(parts)
+
+
+def _passage(result: SearchResult) -> str:
+    head = f"Score: {result.fused_score:.2f} | Source: {result.source_path}"
+    return f"{head}\n{result.content}"
+
+
+def _record(result: SearchResult) -> str:
+    lines = [
+        f"ID: {result.record_id} | Score: {result.fused_score:.2f}",
+        f"Content: {result.content}",
+    ]
+    if result.metadata:
+        told = ", ".join(f"{name}: {value}" for name, value in result.metadata.items())
+        lines.append(f"Metadata: {told}")
+    return "\n".join(lines)
+
+
+def _records(config: VectorstoreTool) -> RecordSettings | None:
+    if config.id_field is None:
+        return None
+    return RecordSettings(
+        config.id_field,
+        config.vector_fields,
+        config.meta_fields,
+        field_separator=config.field_separator,
+        delimiter=config.delimiter,
+        record_path=config.record_path,
+        record_prefix=config.record_prefix or "",
+        meta_prefix=config.meta_prefix or "",
+    )
 
 
 @asynccontextmanager

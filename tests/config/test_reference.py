@@ -77,7 +77,7 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "`claude.sessions`": SessionSettings,
     "`semantic_kernel`": SKSettings,
 }
-SUMMED_UP = {"see there", "off", "empty"}
+SUMMED_UP = {"see there", "off", "empty", "a line break"}
 
 
 def fields(section: str) -> dict[str, FieldInfo]:

@@ -63,4 +63,6 @@ def test_the_fields_stand_in_the_published_order() -> None:
         "exact_match",
         "definitions_context",
         "chunk_type",
+        "record_id",
+        "metadata",
     ]

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from pydantic import ValidationError
 
 from holodeck_backend_claude.config import VectorstoreTool
 from holodeck_backend_claude.contract import ConfigError, Embedder, HoloDeckError
@@ -322,3 +323,66 @@ async def test_with_the_local_model_a_question_finds_its_answer_in_other_words(
     tool = await open_tool(embedder=make_embedder(None, {}), top_k=1)
     assert "legal/refunds.md" in await tool.search("How do I get reimbursed?")
     assert "jobs.txt" in await tool.search("vacancies in horticulture")
+
+
+class TestRecords:
+    ROWS = "sku,title,text,price\nL1,Lamp,Gives warm light.,9.50\nD2,Desk,Has four legs.,80\n"
+
+    async def test_results_are_told_with_id_content_and_metadata(
+        self, tmp_path: Path, embedder: WordEmbedder
+    ) -> None:
+        (tmp_path / "items.csv").write_text(self.ROWS)
+        tool = make(
+            tmp_path,
+            embedder,
+            source="items.csv",
+            id_field="sku",
+            vector_field=["title", "text"],
+            meta_fields=["title", "price"],
+            field_separator=": ",
+            record_prefix="item_",
+            top_k=1,
+        )
+        await tool.initialize()
+        assert await tool.search("lamp gives warm light") == (
+            "Found 1 result(s):\n"
+            "\n"
+            "[1] ID: L1 | Score: 1.00\n"
+            "Content: Lamp: Gives warm light.\n"
+            "Metadata: item_title: Lamp, item_price: 9.50"
+        )
+        await tool.close()
+
+    async def test_one_bad_file_does_not_stop_the_others(
+        self, tmp_path: Path, embedder: WordEmbedder
+    ) -> None:
+        docs = tmp_path / "docs"
+        docs.mkdir()
+        (docs / "items.csv").write_text(self.ROWS)
+        (docs / "bad.json").write_text('[{"sku": "X"}]')
+        (docs / "notes.md").write_text("# Notes\n\nText.")
+        tool = make(tmp_path, embedder, id_field="sku", vector_field="text")
+        await tool.initialize()
+        assert tool.report is not None
+        assert (tool.report.files, tool.report.chunks) == (1, 2)
+        assert [(skipped.path, skipped.cause[:24]) for skipped in tool.report.skipped] == [
+            ("bad.json", "record 1 has no 'text' ("),
+            ("notes.md", "it holds no records: wit"),
+        ]
+        await tool.close()
+
+    @pytest.mark.parametrize(
+        ("given", "why"),
+        [
+            ({"vector_field": "text"}, "which need 'id_field'"),
+            ({"id_field": "sku"}, "it needs 'vector_field'"),
+            ({"meta_fields": ["a"]}, "'meta_fields' is about records"),
+            ({"vector_field": [], "id_field": "a"}, "at least 1 item"),
+            ({"vector_field": "a", "id_field": "b", "delimiter": ";;"}, "at most 1 character"),
+        ],
+    )
+    def test_settings_that_do_not_go_together_are_refused(
+        self, tmp_path: Path, given: dict[str, Any], why: str
+    ) -> None:
+        with pytest.raises(ValidationError, match=why):
+            make(tmp_path, None, **given)

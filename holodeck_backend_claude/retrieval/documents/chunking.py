@@ -12,6 +12,7 @@ from holodeck_backend_claude.retrieval.documents.definitions import Definition, 
 from holodeck_backend_claude.retrieval.documents.domains import Domain, subdivided
 from holodeck_backend_claude.retrieval.documents.kinds import Kind, kind_of
 from holodeck_backend_claude.retrieval.documents.markdown import Block, Section, sections
+from holodeck_backend_claude.retrieval.documents.records import Record
 from holodeck_backend_claude.retrieval.documents.references import Places, Reference
 from holodeck_backend_claude.retrieval.documents.segments import Segment, block_segments
 
@@ -34,6 +35,8 @@ class Chunk:
         kind: What it is.
         subsection_ids: The anchors of the sections directly below its own.
         references: The sections of its document that it refers to.
+        record_id: The record that it is of; empty where it is of none.
+        metadata: What is told with it, by name.
     """
 
     content: str
@@ -43,6 +46,8 @@ class Chunk:
     kind: Kind = "content"
     subsection_ids: tuple[str, ...] = ()
     references: tuple[Reference, ...] = ()
+    record_id: str = ""
+    metadata: tuple[tuple[str, str], ...] = ()
 
     @property
     def searchable(self) -> str:
@@ -131,6 +136,16 @@ def chunk_text(text: str, *, size: int, overlap: int) -> list[Chunk]:
     """The chunks of a text without headings; the arguments are those of :func:`cut_sections`."""
     whole = [plain_section(text)]
     return cut_sections(whole, size=size, overlap=overlap, structure=PLAIN).chunks
+
+
+def cut_records(found: Sequence[Record], *, size: int, overlap: int) -> CutDocument:
+    """The chunks of records: one for each, more where it is longer than ``size`` tokens."""
+    chunks = [
+        replace(chunk, record_id=record.id, metadata=record.metadata)
+        for record in found
+        for chunk in chunk_text(record.content, size=size, overlap=overlap)
+    ]
+    return CutDocument(chunks)
 
 
 def plain_section(text: str) -> Section:

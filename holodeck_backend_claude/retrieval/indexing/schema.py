@@ -36,6 +36,8 @@ CREATE TABLE chunks (
     kind TEXT NOT NULL,
     subsection_ids TEXT NOT NULL,     -- JSON
     refers_to TEXT NOT NULL,          -- JSON: pairs of label and section id
+    record_id TEXT NOT NULL,
+    metadata TEXT NOT NULL,           -- JSON: pairs of name and value
     text_hash BLOB NOT NULL,          -- of what is embedded: context and content
     failure TEXT                      -- why it has no vector, after a failed call
 );

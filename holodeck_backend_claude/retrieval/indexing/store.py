@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from holodeck_backend_claude.retrieval.documents.chunking import Chunk
 from holodeck_backend_claude.retrieval.documents.kinds import Kind
@@ -51,6 +52,8 @@ class StoredChunk:
     kind: Kind
     subsection_ids: list[str]
     references: list[tuple[str, str]]
+    record_id: str
+    metadata: dict[str, str]
 
 
 # ------------------------------------------------------------------------------------------- meta
@@ -122,7 +125,8 @@ def add_chunks(db: sqlite3.Connection, file_id: int, chunks: Iterable[Chunk]) ->
         added = db.execute(
             "INSERT INTO chunks"
             " (file_id, ordinal, content, context, parent_chain, section_id, kind, subsection_ids,"
-            " refers_to, text_hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            " refers_to, record_id, metadata, text_hash)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 file_id,
                 ordinal,
@@ -133,6 +137,8 @@ def add_chunks(db: sqlite3.Connection, file_id: int, chunks: Iterable[Chunk]) ->
                 chunk.kind,
                 json.dumps(chunk.subsection_ids, ensure_ascii=False),
                 json.dumps([(r.label, r.section_id) for r in chunk.references], ensure_ascii=False),
+                chunk.record_id,
+                json.dumps(chunk.metadata, ensure_ascii=False),
                 hashlib.sha256(chunk.searchable.encode()).digest(),
             ),
         )
@@ -193,21 +199,26 @@ def chunks(db: sqlite3.Connection, chunk_ids: Iterable[int]) -> Mapping[int, Sto
     """These chunks by their row; one that is gone is left out."""
     rows = db.execute(
         "SELECT c.id, f.path, c.ordinal, c.content, c.parent_chain, c.section_id, c.kind,"
-        " c.subsection_ids, c.refers_to FROM chunks c JOIN files f ON f.id = c.file_id"
+        " c.subsection_ids, c.refers_to, c.record_id, c.metadata"
+        " FROM chunks c JOIN files f ON f.id = c.file_id"
         " WHERE c.id IN (SELECT value FROM json_each(?))",
         (json.dumps(list(chunk_ids)),),
     )
-    return {
-        number: StoredChunk(
-            number,
-            path,
-            ordinal,
-            content,
-            json.loads(chain),
-            section,
-            kind,
-            json.loads(below),
-            [(label, target) for label, target in json.loads(references)],
-        )
-        for number, path, ordinal, content, chain, section, kind, below, references in rows
-    }
+    return {row[0]: _stored_chunk(row) for row in rows}
+
+
+def _stored_chunk(row: Sequence[Any]) -> StoredChunk:
+    number, path, ordinal, content, chain, section, kind, below, refers_to, record, told = row
+    return StoredChunk(
+        number,
+        path,
+        ordinal,
+        content,
+        json.loads(chain),
+        section,
+        kind,
+        json.loads(below),
+        [(label, target) for label, target in json.loads(refers_to)],
+        record,
+        dict(json.loads(told)),
+    )

@@ -16,6 +16,7 @@ from holodeck_backend_claude.retrieval.documents.chunking import (
     PLAIN,
     CutDocument,
     Structure,
+    cut_records,
     cut_sections,
     plain_section,
 )
@@ -26,6 +27,7 @@ from holodeck_backend_claude.retrieval.documents.formats import (
     to_text,
 )
 from holodeck_backend_claude.retrieval.documents.markdown import sections
+from holodeck_backend_claude.retrieval.documents.records import RecordSettings, records_in
 from holodeck_backend_claude.retrieval.indexing import glossary, store
 from holodeck_backend_claude.retrieval.indexing.database import Database
 from holodeck_backend_claude.retrieval.indexing.store import StoredFile
@@ -54,24 +56,34 @@ class ChunkSettings:
         overlap: Tokens repeated from the chunk before.
         by_headings: Whether a Markdown document is cut at its headings.
         structure: What else of a document's structure is looked at.
+        records: Which fields are what where documents are lists of records; None where not.
     """
 
     size: int
     overlap: int
     by_headings: bool = True
     structure: Structure = PLAIN
+    records: RecordSettings | None = None
 
     @property
     def fingerprint(self) -> str:
         """Changes whenever chunks or their keywords would come out otherwise."""
-        cut = (CHUNKER, self.size, self.overlap, self.by_headings, self.structure)
+        cut = (CHUNKER, self.size, self.overlap, self.by_headings, self.structure, self.records)
         return "/".join(map(str, (*cut, installed(), TOKENIZER)))
 
-    def cut(self, name: str, text: str) -> CutDocument:
-        """A document, cut into chunks."""
+    def cut(self, name: str, data: bytes) -> CutDocument:
+        """A document, cut into chunks.
+
+        Raises:
+            UnreadableError: It cannot be read, or holds no records where it should.
+        """
+        if self.records is not None:
+            found = records_in(name, data, self.records)
+            return cut_records(found, size=self.size, overlap=self.overlap)
+        text = to_text(name, data)
         has_headings = self.by_headings and format_of(name).has_headings
-        found = sections(text) if has_headings else [plain_section(text)]
-        return cut_sections(found, size=self.size, overlap=self.overlap, structure=self.structure)
+        parts = sections(text) if has_headings else [plain_section(text)]
+        return cut_sections(parts, size=self.size, overlap=self.overlap, structure=self.structure)
 
 
 @dataclass
@@ -212,7 +224,7 @@ class _Run:
     def _cut(self, path: str, data: bytes) -> tuple[CutDocument, str | None]:
         """A document cut into chunks, or why it has none."""
         try:
-            cut = self._settings.cut(path, to_text(path, data))
+            cut = self._settings.cut(path, data)
         except UnreadableError as cause:
             return CutDocument([]), str(cause)
         except Exception as cause:  # noqa: BLE001 - one bad document must not stop the others

@@ -200,6 +200,8 @@ def _result(
         exact_match=match.is_exact or query.casefold() in chunk.content.casefold(),
         definitions_context=_definitions(db, chunk),
         chunk_type=chunk.kind,
+        record_id=chunk.record_id,
+        metadata=chunk.metadata,
     )
 
 
