@@ -18,6 +18,7 @@ _IN_WORDS = {
     "Connection refused": "nothing listens there (connection refused)",
     "Name or service not known": "there is no host of that name",
     "Failed to resolve": "there is no host of that name",
+    "StatusCode.UNAVAILABLE": "nothing answers there",  # the older gRPC exporter says no more
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import re
 import socket
 import sys
 
@@ -189,9 +190,8 @@ async def test_a_dead_collector_is_one_warning(
 
     told = [r for r in caplog.records if r.levelno >= logging.WARNING]
     assert len(told) == 1, [r.getMessage() for r in told]
-    assert "http://127.0.0.1:9: nothing listens there (connection refused); the agent goes on" in (
-        told[0].getMessage()
-    )
+    nothing = r"nothing (listens there \(connection refused\)|answers there)"
+    assert re.search(rf"http://127\.0\.0\.1:9: {nothing}; the agent goes on", told[0].getMessage())
     assert all(record.exc_info is None for record in caplog.records)
 
 

@@ -71,8 +71,17 @@ class PostgresConnection:
         """Close the connection and with it give up every lock; may be called twice."""
         self._leave_other_loop()
         async with self._one_at_a_time:
-            self._locks.clear()
+            await self._unlock_all()
             await self._hang_up()
+
+    async def _unlock_all(self) -> None:
+        """Give every lock up now: the server notices only later that the connection is gone."""
+        import psycopg
+
+        if self._locks and self._connection is not None:
+            with contextlib.suppress(psycopg.Error, StoreError):  # they end with the connection
+                await self._attempt(_unlock_all)
+        self._locks.clear()
 
     async def rows(self, query: str, *values: str) -> list[tuple[Any, ...]]:
         """The rows of a query."""
@@ -216,3 +225,7 @@ async def _try_lock(connection: Connection, name: str) -> bool:
     )
     row = await found.fetchone()
     return bool(row and row[0])
+
+
+async def _unlock_all(connection: Connection) -> None:
+    await connection.execute("SELECT pg_advisory_unlock_all()")
