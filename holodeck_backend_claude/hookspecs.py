@@ -80,6 +80,7 @@ class ToolContext:
         ask_model: The agent's model without tools; usable once the backend runs.
         progress: ``progress(label, done, total)``, for bars on long work.
         log: The logger of this tool.
+        anew: Whether what the tool keeps in ``cache_dir`` is to be made anew.
     """
 
     base_dir: Path
@@ -88,6 +89,7 @@ class ToolContext:
     ask_model: AskModel
     progress: ShowProgress
     log: logging.Logger
+    anew: bool = False
 
 
 ConfigClass: TypeAlias = "type[ToolConfig]"
@@ -140,6 +142,8 @@ class ToolType:
         instructions: ``instructions(config)``: a line for the system prompt, or None.
         replaces: True to take the tag over from a built-in tool type; the adapters that were
             made for the built-in one on single backends go with it.
+        keeps_index: Whether its instances keep an index, which ``holodeck-claude index`` brings
+            up to date; they are then a ``KeepsIndex`` of ``tools.indexes``.
     """
 
     type: str
@@ -150,6 +154,7 @@ class ToolType:
     )
     instructions: Callable[[Any], str | None] | ImportString | None = None
     replaces: bool = False
+    keeps_index: bool = False
 
 
 @dataclass(frozen=True)

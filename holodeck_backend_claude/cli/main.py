@@ -20,6 +20,7 @@ PROGRAM = "holodeck-claude"
 COMMANDS = {
     "run": "Ask an agent one question and print its answer.",
     "chat": "Talk with an agent in one live session.",
+    "index": "Bring the indexes of an agent's search tools up to date.",
     "sessions": "List or delete the stored conversations of an agent.",
     "validate": "Check an agent file without running it.",
     "plugins": "List the plugins: what is loaded, blocked or failed, and why.",

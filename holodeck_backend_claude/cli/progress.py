@@ -20,9 +20,12 @@ def progress_line() -> Iterator[ShowProgress | None]:
         yield None
         return
     lock = Lock()
+    over = False
 
     def show(label: str, done: int, total: int) -> None:
         with lock:
+            if over:  # what goes on in the background has no line of its own
+                return
             text = "" if done >= total else f"{bar(done, total)} {label}"
             sys.stderr.write(f"{_ERASE_LINE}{text}")
             sys.stderr.flush()
@@ -30,8 +33,10 @@ def progress_line() -> Iterator[ShowProgress | None]:
     try:
         yield show
     finally:
-        sys.stderr.write(_ERASE_LINE)
-        sys.stderr.flush()
+        with lock:
+            over = True
+            sys.stderr.write(_ERASE_LINE)
+            sys.stderr.flush()
 
 
 def bar(done: int, total: int) -> str:

@@ -21,8 +21,11 @@ if TYPE_CHECKING:
 class Contexts:
     """Makes the context of each tool of an agent; they share one embedder."""
 
-    def __init__(self, agent: Agent, *, ask_model: AskModel, progress: ShowProgress) -> None:
+    def __init__(
+        self, agent: Agent, *, ask_model: AskModel, progress: ShowProgress, anew: bool = False
+    ) -> None:
         self._agent = agent
+        self._anew = anew
         self._ask_model = ask_model
         self._progress = progress
         self._embeddings = _Embeddings(agent)
@@ -36,6 +39,7 @@ class Contexts:
             ask_model=self._ask_model,
             progress=self._progress,
             log=logging.getLogger(f"holodeck_backend_claude.tool.{legal_name(config.name)}"),
+            anew=self._anew,
         )
 
     async def close(self) -> None:

@@ -36,7 +36,7 @@ class HierarchicalDocumentTool(IndexedDocuments):
 
     Attributes:
         config: As given.
-        report: What the index holds, and what was skipped; None before ``initialize()``.
+        report: What the index holds, and what was skipped; None before it is initialized.
     """
 
     def __init__(
@@ -117,5 +117,5 @@ async def open_hierarchical(
         progress=context.progress,
         log=context.log,
     )
-    async with tool.opened():
+    async with tool.opened(anew=context.anew):
         yield tool

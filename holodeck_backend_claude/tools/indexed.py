@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from holodeck_backend_claude.concurrency import end_task, in_loop
 from holodeck_backend_claude.config import HierarchicalDocumentToolConfig, VectorstoreTool
 from holodeck_backend_claude.contract import Embedder, ShowProgress
 from holodeck_backend_claude.retrieval import (
@@ -26,10 +26,9 @@ from holodeck_backend_claude.retrieval import (
 )
 from holodeck_backend_claude.retrieval.indexing.schema import DamagedIndexError
 
-if TYPE_CHECKING:
-    pass
-
 INDEX_FILE = "index.db"
+AHEAD_SECONDS = 8.0
+"""How long opening waits for vectors; those that take longer are made in the background."""
 _NAMES_TOLD = 5
 _PLACE = re.compile(r",? (?:at|see) byte \d+")
 
@@ -65,7 +64,7 @@ class IndexedDocuments:
 
     Attributes:
         config: As given.
-        report: What the index holds, and what was skipped; None before ``initialize()``.
+        report: What the index holds, and what was skipped; None before it is initialized.
     """
 
     def __init__(  # noqa: PLR0913  # all of them are what a search tool is made of
@@ -95,8 +94,8 @@ class IndexedDocuments:
         self._searcher = Searcher(self._database, embedder, how.ranking)
         self._wants_vectors = "semantic" in how.ranking.weights
         self._how = how
-        self._repairing = asyncio.Lock()
-        self._repairs = 0
+        self._vectors: asyncio.Task[None] | None = None
+        self._told_lacking: tuple[tuple[Skipped, ...], str] | None = None
 
     @property
     def is_initialized(self) -> bool:
@@ -110,8 +109,19 @@ class IndexedDocuments:
             ConfigError: There is no such source, or nothing in it can be indexed.
             RetrievalError: The index cannot be opened or written.
         """
-        self.report = await self._index.update()
-        self._tell(self.report)
+        await self.embedded()
+        self._take(await self._index.read_files())
+        self._take(await self._index.embed(), embedded=True)
+
+    async def embedded(self) -> None:
+        """Wait for the vectors that are still being made.
+
+        Raises:
+            RetrievalError: The index cannot be written.
+        """
+        if self._vectors is not None:
+            await asyncio.wait({self._vectors})
+            self._vectors.result()
 
     async def results(self, query: str) -> list[SearchResult]:
         """What was found, best first.
@@ -124,51 +134,93 @@ class IndexedDocuments:
         """
         if not self.is_initialized:
             raise RetrievalError(f"Tool '{self.config.name}' is not initialized")
-        repairs = self._repairs
+        exchanged = self._index.exchanged
         try:
             return await self._search(query)
         except DamagedIndexError as damage:
-            await self._repair(damage)
+            self.report = await self._index.read_files(damage=damage)
+            await self._embed_ahead()
         except RetrievalError:
-            if repairs == self._repairs:
+            if exchanged == self._index.exchanged:
                 raise
-            async with self._repairing:  # the index was exchanged during this search
-                pass
+            self.report = await self._index.read_files()  # it was exchanged during this search
         return await self._search(query)
 
     @asynccontextmanager
-    async def opened(self) -> AsyncIterator[None]:
-        """Brought up to date, and closed at the end."""
+    async def opened(self, *, anew: bool = False) -> AsyncIterator[None]:
+        """Brought up to date, and closed at the end.
+
+        Vectors that take long are made while the block runs, and are found one by one; those that
+        are not made by its end are made the next time.
+
+        Args:
+            anew: Read and embed everything, whether it changed or not.
+        """
         try:
-            await self.initialize()
+            self._take(await self._index.read_files(anew=anew))
+            await self._embed_ahead()
             yield
         finally:
             await self.close()
 
     async def close(self) -> None:
         """Close the index; may be called twice."""
+        vectors, self._vectors = self._vectors, None
+        if vectors is not None:
+            label = f"tool {self.config.name!r}: making vectors"
+            await in_loop(vectors.get_loop(), lambda: end_task(vectors, label=label))
         self.report = None
         self._database.close()
-
-    async def _repair(self, damage: DamagedIndexError) -> None:
-        async with self._repairing:
-            self._repairs += 1
-            self.report = await self._index.update(damage=damage)
 
     async def _search(self, query: str) -> list[SearchResult]:
         return await self._searcher.search(
             query, limit=self._how.limit, min_similarity=self._how.min_similarity
         )
 
-    def _tell(self, report: IndexReport) -> None:
-        """Log what a user should know about the index."""
+    async def _embed_ahead(self) -> None:
+        """Make the missing vectors; what takes longer than :data:`AHEAD_SECONDS` goes on."""
+        if self._vectors is None or self._vectors.done():
+            self._vectors = asyncio.create_task(self._embed(), name="making vectors")
+        await asyncio.wait({self._vectors}, timeout=AHEAD_SECONDS)
+        if self._vectors.done():
+            self._vectors.result()
+            return
+        self._vectors.add_done_callback(self._embedded_late)
+        self._log.warning(
+            "tool %r: the vectors of its passages are still being made; until then a passage "
+            "without one is found by keyword only ('holodeck-claude index' makes them beforehand)",
+            self.config.name,
+        )
+
+    async def _embed(self) -> None:
+        self._take(await self._index.embed(), embedded=True)
+
+    def _embedded_late(self, vectors: asyncio.Task[None]) -> None:
+        if not vectors.cancelled() and (cause := vectors.exception()) is not None:
+            self._log.warning("tool %r: vectors cannot be made: %s", self.config.name, cause)
+
+    def _take(self, report: IndexReport, *, embedded: bool = False) -> None:
+        """Keep a report, and log what a user should know of it and was not told yet.
+
+        Args:
+            report: The report.
+            embedded: Whether every vector that can be made is made.
+        """
+        before, self.report = self.report, report
         name = self.config.name
+        if before is None or before.skipped != report.skipped:
+            for line in _by_cause(report.skipped):
+                self._log.warning("tool %r: not indexed: %s", name, line)
+        if not embedded:
+            return
         self._log.info(
             "tool %r: %d files, %d passages, %d of them with vectors; %d files changed, %d removed",
             name, report.files, report.chunks, report.embedded, report.changed, report.removed,
         )  # fmt: skip
-        for line in _by_cause(report.skipped):
-            self._log.warning("tool %r: not indexed: %s", name, line)
+        lacking = (report.not_embedded, report.mode)
+        if lacking == self._told_lacking:
+            return
+        self._told_lacking = lacking
         for line in _by_cause(report.not_embedded):
             self._log.warning("tool %r: found by keyword only: %s", name, line)
         if report.mode == "keyword" and self._wants_vectors:

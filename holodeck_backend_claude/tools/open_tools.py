@@ -5,20 +5,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from holodeck_backend_claude.calls.bound import BoundTool, bind, origin_of
+from holodeck_backend_claude.calls.bound import BoundTool, bind
 from holodeck_backend_claude.calls.names import wire_names
 from holodeck_backend_claude.calls.schema import SchemaRefusedError
-from holodeck_backend_claude.concurrency.tasks import GRACE_SECONDS, wait_out
 from holodeck_backend_claude.contract import AskModel, BackendInitError, ToolAdapter
 from holodeck_backend_claude.failures import cause_text
-from holodeck_backend_claude.hookspecs import ToolContext, ToolType
 from holodeck_backend_claude.import_strings import resolve
-from holodeck_backend_claude.redaction import remember_secrets
-from holodeck_backend_claude.tools.context import Contexts, secrets_of
-from holodeck_backend_claude.tools.owner import OpenFailedError, ToolOwner
+from holodeck_backend_claude.tools.instances import Instances, origin, refuse
 
 if TYPE_CHECKING:
     from holodeck_backend_claude.config import Agent, ToolConfig
@@ -28,9 +23,6 @@ log = logging.getLogger(__name__)
 
 ASK_PROMPT = "Answer as briefly as the request allows."
 """The system prompt of ``ask_model``: the agent's model, asked by a tool."""
-
-CLOSE_SECONDS = 10.0
-"""How long the tools may take to close, all together, before they are cancelled."""
 
 
 Names: TypeAlias = Callable[[Sequence[BoundTool]], Mapping[str, BoundTool]]
@@ -74,8 +66,7 @@ class OpenTools:
         self._registry = registry
         self._backend = backend
         self._names = names or _own_names
-        self._contexts = Contexts(agent, ask_model=ask_model, progress=registry.given.progress)
-        self._owners: list[ToolOwner] = []
+        self._instances = Instances(agent, registry, ask_model=ask_model)
 
     @property
     def tools(self) -> tuple[BoundTool, ...]:
@@ -89,7 +80,6 @@ class OpenTools:
             BackendInitError: The agent's instructions cannot be read, a tool could not be opened
                 or adapted, or two have one name on the wire; what it was is named.
         """
-        remember_secrets(secrets_of(self._agent))
         self.left_out = ()
         instructions = _instructions_of(self._agent)
         try:
@@ -102,62 +92,18 @@ class OpenTools:
 
     async def close(self) -> None:
         """Close what was opened here, in bounded time; may be called twice."""
-        owners, self._owners = self._owners, []
         self.by_wire_name, self.system_prompt = {}, ""
-        if not owners:
-            return
-        closing = asyncio.create_task(self._close_all(owners), name="closing the tools")
-        await wait_out(closing, seconds=CLOSE_SECONDS + 2 * GRACE_SECONDS)
-
-    async def _close_all(self, owners: Sequence[ToolOwner]) -> None:
-        await asyncio.gather(*(owner.close(seconds=CLOSE_SECONDS) for owner in owners))
-        try:
-            await self._contexts.close()
-        except Exception as error:  # noqa: BLE001 - the tools are closed, whatever is left open
-            log.warning("the embedding provider did not close: %s", cause_text(error))
-
-    # ------------------------------------------------------------------------------- opening
+        await self._instances.close()
 
     async def _open_instances(self) -> list[Any]:
-        waits = [asyncio.ensure_future(self._instance(config)) for config in self._agent.tools]
+        waits = [
+            asyncio.ensure_future(self._instances.open(config)) for config in self._agent.tools
+        ]
         try:
             return await asyncio.gather(*waits)
         finally:
             for wait in waits:
                 wait.cancel()
-
-    async def _instance(self, config: ToolConfig) -> Any:
-        tool_type = self._tool_type(config)
-        ready = self._registry.given.instances
-        if config.name in ready:
-            return ready[config.name]
-        if tool_type.open is None:
-            return None
-        try:
-            context = self._contexts.of(config)
-            owner = ToolOwner(
-                lambda: _context_manager(resolve(tool_type.open), config, context),
-                label=_origin(config),
-                log=context.log,
-            )
-            self._owners.append(owner)
-            return await owner.instance()
-        except OpenFailedError as failure:
-            _refuse(config, f"could not be opened: {failure}", failure.__cause__)
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - plugin code may do anything
-            _refuse(config, f"could not be opened: {cause_text(error)}", error)
-
-    def _tool_type(self, config: ToolConfig) -> ToolType:
-        provided = self._registry.tool_types.get(config.type)
-        if provided is None:
-            absent = self._registry.why_absent("tool", config.type)
-            known = ", ".join(sorted(self._registry.tool_types)) or "none"
-            _refuse(
-                config,
-                f"has a type that no loaded plugin provides; known types: {known}. "
-                + (f"{absent}" if absent else "Install the plugin that provides it"),
-            )
-        return provided.value
 
     # ------------------------------------------------------------------------------ adapting
 
@@ -180,7 +126,7 @@ class OpenTools:
             adapters = list(made) if isinstance(made, Sequence) else [made]
             return self._bind_all(adapters, config)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - plugin code may do anything
-            _refuse(config, f"could not be adapted: {cause_text(error)}", error)
+            refuse(config, f"could not be adapted: {cause_text(error)}", error)
 
     def _bind_all(self, adapters: list[ToolAdapter], config: ToolConfig) -> list[BoundTool]:
         """All adapters bound; of several, one with a bad schema is left out, not the others."""
@@ -188,7 +134,7 @@ class OpenTools:
         problems: list[SchemaRefusedError] = []
         for adapter in adapters:
             try:
-                bound.append(bind(adapter, config, origin=_origin(config)))
+                bound.append(bind(adapter, config, origin=origin(config)))
             except SchemaRefusedError as refused:
                 problems.append(refused)
         if problems and not bound:
@@ -199,15 +145,15 @@ class OpenTools:
         return bound
 
     def _instruction(self, config: ToolConfig) -> str | None:
-        source = self._tool_type(config).instructions
+        source = self._instances.type_of(config).instructions
         if source is None:
             return None
         try:
             line = resolve(source)(config)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - plugin code may do anything
-            _refuse(config, f"has no usable instructions: {cause_text(error)}", error)
+            refuse(config, f"has no usable instructions: {cause_text(error)}", error)
         if not isinstance(line, str | None):
-            _refuse(config, f"has instructions that are a {type(line).__name__}, not a text")
+            refuse(config, f"has instructions that are a {type(line).__name__}, not a text")
         return line
 
 
@@ -218,25 +164,3 @@ def _instructions_of(agent: Agent) -> str:
         raise BackendInitError(
             f"instructions.file '{agent.instructions.file}' cannot be read: {cause}"
         ) from cause
-
-
-def _context_manager(
-    opener: Callable[[Any, ToolContext], AbstractAsyncContextManager[Any]],
-    config: ToolConfig,
-    context: ToolContext,
-) -> AbstractAsyncContextManager[Any]:
-    manager = opener(config, context)
-    if not hasattr(manager, "__aenter__"):
-        raise TypeError(
-            f"'open' of its type gave a {type(manager).__name__}, not an async context manager; "
-            "decorate it with contextlib.asynccontextmanager"
-        )
-    return manager
-
-
-def _origin(config: ToolConfig) -> str:
-    return origin_of(config) or "a tool without a name"
-
-
-def _refuse(config: ToolConfig, problem: str, cause: BaseException | None = None) -> NoReturn:
-    raise BackendInitError(f"{_origin(config)} {problem}") from cause

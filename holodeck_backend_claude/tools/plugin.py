@@ -20,12 +20,14 @@ def holodeck_adapt_tool() -> Sequence[ToolType]:
             config="holodeck_backend_claude.config:VectorstoreTool",
             adapter=f"{_HERE}.search:VectorSearchAdapter",
             open=f"{_HERE}.vectorstore:open_vectorstore",
+            keeps_index=True,
         ),
         ToolType(
             type="hierarchical_document",
             config="holodeck_backend_claude.config:HierarchicalDocumentToolConfig",
             adapter=f"{_HERE}.search:HierarchicalSearchAdapter",
             open=f"{_HERE}.hierarchical:open_hierarchical",
+            keeps_index=True,
         ),
         ToolType(
             type="mcp",

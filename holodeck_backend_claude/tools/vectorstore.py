@@ -31,7 +31,7 @@ class VectorStoreTool(IndexedDocuments):
 
     Attributes:
         config: As given.
-        report: What the index holds, and what was skipped; None before ``initialize()``.
+        report: What the index holds, and what was skipped; None before it is initialized.
     """
 
     def __init__(
@@ -122,5 +122,5 @@ async def open_vectorstore(
         progress=context.progress,
         log=context.log,
     )
-    async with tool.opened():
+    async with tool.opened(anew=context.anew):
         yield tool

@@ -21,7 +21,7 @@ from holodeck_backend_claude.redaction import mask_secrets
 from holodeck_backend_claude.registry import Absent, Origin, Provided, Registry
 from holodeck_backend_claude.retrieval.embedding.services import ServiceEmbedder
 from holodeck_backend_claude.testing import ScriptedOpenAIAPI
-from holodeck_backend_claude.tools import open_tools, owner
+from holodeck_backend_claude.tools import instances, owner
 from holodeck_backend_claude.tools.context import cache_dir
 from holodeck_backend_claude.tools.open_tools import OpenTools
 
@@ -180,7 +180,7 @@ class TestOpenAndClose:
         caplog: pytest.LogCaptureFixture,
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
-        monkeypatch.setattr(open_tools, "CLOSE_SECONDS", 0.01)
+        monkeypatch.setattr(instances, "CLOSE_SECONDS", 0.01)
         cancelled = asyncio.Event()
 
         @asynccontextmanager
@@ -204,7 +204,7 @@ class TestOpenAndClose:
         caplog: pytest.LogCaptureFixture,
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
-        monkeypatch.setattr(open_tools, "CLOSE_SECONDS", 0.01)
+        monkeypatch.setattr(instances, "CLOSE_SECONDS", 0.01)
         release, ended = asyncio.Event(), asyncio.Event()
 
         @asynccontextmanager

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from holodeck_backend_claude.concurrency.threads import in_thread
 from holodeck_backend_claude.contract import ConfigError, Embedder, ShowProgress
+from holodeck_backend_claude.retrieval.errors import RetrievalError
 from holodeck_backend_claude.retrieval.indexing import store, vectors
 from holodeck_backend_claude.retrieval.indexing.database import Database
 from holodeck_backend_claude.retrieval.indexing.lock import exclusive
@@ -59,6 +61,9 @@ class Index:
         settings: How documents are cut.
         embedder: Who makes vectors; None for keywords only.
         progress: Told how far a run is, on the event loop.
+
+    Attributes:
+        exchanged: How often a damaged file was set aside.
     """
 
     def __init__(
@@ -77,57 +82,91 @@ class Index:
         self._base_dir = base_dir
         self._settings = settings
         self._progress = progress
+        self._synced: SyncReport | None = None
+        self.exchanged = 0
 
-    async def update(self, *, damage: DamagedIndexError | None = None) -> IndexReport:
-        """Open the index and bring it in line with the files.
+    async def update(self, *, anew: bool = False) -> IndexReport:
+        """:meth:`read_files`, then :meth:`embed`."""
+        await self.read_files(anew=anew)
+        return await self.embed()
 
-        Only what changed is read and embedded. One run at a time works on an index; others wait.
+    async def read_files(
+        self, *, damage: DamagedIndexError | None = None, anew: bool = False
+    ) -> IndexReport:
+        """Open the index and bring its passages in line with the files; they are found by keyword.
+
+        Only what changed is read. One run at a time works on an index; others wait.
 
         Args:
             damage: What a search ran into; the file is built anew, unless that was done since.
+            anew: Read everything, and forget every vector.
 
         Raises:
             ConfigError: There is no such source, or nothing in it can be indexed.
             RetrievalError: The index cannot be opened or written.
         """
         await in_thread(self.database.make_folder)
-        lock = self.database.path.with_suffix(".lock")
-        async with exclusive(lock, lambda: self._progress("waiting for another run", 0, 1)):
+        async with self._alone("index"):
             if damage and damage.file and self.database.has_at_its_place(damage.file):
                 await in_thread(self._set_aside, str(damage))
             try:
-                return await self._bring_up_to_date()
+                self._synced = await self._sync(anew=anew)
             except DamagedIndexError as cause:
                 await in_thread(self._set_aside, str(cause))
-                return await self._bring_up_to_date()
+                self._synced = await self._sync(anew=anew)
+        report = await in_thread(self._report, self._synced)
+        if not report.chunks:
+            raise ConfigError(nothing_found(self._synced.found, self._synced.skipped))
+        return report
+
+    async def embed(self) -> IndexReport:
+        """Make the vectors that are missing, after :meth:`read_files`.
+
+        Those that another process makes meanwhile are waited for, and not made twice.
+
+        Raises:
+            RetrievalError: The index cannot be written.
+        """
+        if self.embedder is not None:
+            try:
+                await self._embed_missing(self.embedder)
+            except DamagedIndexError as damage:
+                await self.read_files(damage=damage)
+                await self._embed_missing(self.embedder)
+        return await in_thread(self._report, self._synced)
+
+    async def _embed_missing(self, embedder: Embedder) -> None:
+        async with self._alone("vectors"):
+            await embed_missing(
+                self.database,
+                embedder,
+                lambda done, total: self._progress("embedding", done, total),
+            )
+            await in_thread(self._drop_spares, identity(embedder))
+
+    def _alone(self, work: str) -> AbstractAsyncContextManager[None]:
+        lock = self.database.path.with_name(f"{work}.lock")
+        return exclusive(lock, lambda: self._progress("waiting for another run", 0, 1))
 
     def _set_aside(self, cause: str) -> None:
+        self.exchanged += 1
         aside = self.database.set_aside()
         log.warning(
             "the index %s is built anew: %s; the old file is now %s",
             self.database.path, cause, aside.name,
         )  # fmt: skip
 
-    async def _bring_up_to_date(self) -> IndexReport:
+    async def _sync(self, *, anew: bool) -> SyncReport:
         await in_thread(self.database.open)
-        synced = await in_thread(
+        return await in_thread(
             sync_files,
             self.database,
             self._source,
             self._base_dir,
             self._settings,
             self._from_thread("reading"),
+            anew=anew,
         )
-        if self.embedder is not None:
-            await embed_missing(
-                self.database,
-                self.embedder,
-                lambda done, total: self._progress("embedding", done, total),
-            )
-        report = await in_thread(self._finish, synced)
-        if not report.chunks:
-            raise ConfigError(nothing_found(synced.found, synced.skipped))
-        return report
 
     def _from_thread(self, label: str) -> Callable[[int, int], None]:
         loop = asyncio.get_running_loop()
@@ -137,18 +176,15 @@ class Index:
 
         return progress
 
-    def _finish(self, synced: SyncReport) -> IndexReport:
-        """Count, and drop what nobody needs any more."""
+    def _report(self, synced: SyncReport | None) -> IndexReport:
+        if synced is None:
+            raise RetrievalError(f"the index {self.database.path} has not been read yet")
         fingerprint = identity(self.embedder) if self.embedder else ""
         with self.database.reading() as db:
             files, chunks = store.counts(db)
             embedded = vectors.count_embedded(db, fingerprint)
             is_complete = self.embedder is None or embedded == chunks
-            failed = [] if is_complete else vectors.failures(db, fingerprint)
-            has_spares = vectors.has_too_many(db, chunks)
-        if has_spares:
-            with self.database.writing() as db:
-                vectors.drop_spare_vectors(db, fingerprint)
+            missing = [] if is_complete else vectors.failures(db, fingerprint)
         return IndexReport(
             files=files,
             chunks=chunks,
@@ -156,6 +192,15 @@ class Index:
             changed=synced.changed,
             removed=synced.removed,
             skipped=tuple(synced.skipped),
-            not_embedded=tuple(failed),
+            not_embedded=tuple(missing),
             mode="hybrid" if embedded else "keyword",
         )
+
+    def _drop_spares(self, fingerprint: str) -> None:
+        """Drop the vectors that nobody needs any more."""
+        with self.database.reading() as db:
+            _files, chunks = store.counts(db)
+            has_spares = vectors.has_too_many(db, chunks)
+        if has_spares:
+            with self.database.writing() as db:
+                vectors.drop_spare_vectors(db, fingerprint)

@@ -28,7 +28,7 @@ from holodeck_backend_claude.retrieval.documents.formats import (
 )
 from holodeck_backend_claude.retrieval.documents.markdown import sections
 from holodeck_backend_claude.retrieval.documents.records import RecordSettings, records_in
-from holodeck_backend_claude.retrieval.indexing import glossary, store
+from holodeck_backend_claude.retrieval.indexing import glossary, store, vectors
 from holodeck_backend_claude.retrieval.indexing.database import Database
 from holodeck_backend_claude.retrieval.indexing.store import StoredFile
 from holodeck_backend_claude.retrieval.ranking.keywords import TOKENIZER
@@ -109,6 +109,8 @@ def sync_files(
     base_dir: Path,
     settings: ChunkSettings,
     progress: Callable[[int, int], None],
+    *,
+    anew: bool = False,
 ) -> SyncReport:
     """Make the index hold the chunks of exactly the files that are there, in one transaction.
 
@@ -121,6 +123,7 @@ def sync_files(
         base_dir: Where a relative source starts.
         settings: How to cut.
         progress: ``progress(done, total)``, in files to read.
+        anew: Read and cut everything, and forget every vector.
 
     Raises:
         ConfigError: There is no such source.
@@ -128,10 +131,13 @@ def sync_files(
     found = find_documents(source, base_dir, downloads=database.path.parent / "downloads")
     report = SyncReport(found)
     with database.reading() as db:
-        plan = _Plan.make(db, found, settings)
+        plan = _Plan.make(db, found, settings, anew=anew)
     if plan.has_work:
         with database.writing() as db:
-            plan = _Plan.make(db, found, settings)  # another process may have been here
+            if anew:
+                vectors.forget(db)
+            # another process may have been here
+            plan = _Plan.make(db, found, settings, anew=anew)
             _Run(db, settings, report).carry_out(plan, progress)
     else:
         report.skipped = plan.stored_causes()
@@ -144,16 +150,18 @@ class _Plan:
     """What differs between the index and the files."""
 
     known: Mapping[str, StoredFile]
-    is_anew: bool  # the whole index was made with other settings
+    is_anew: bool  # nothing of what was made before is of use
     root: str
     to_read: list[SourceFile]
     gone: list[str]
     is_moved: bool  # the same index for another folder
 
     @classmethod
-    def make(cls, db: sqlite3.Connection, found: Found, settings: ChunkSettings) -> _Plan:
+    def make(
+        cls, db: sqlite3.Connection, found: Found, settings: ChunkSettings, *, anew: bool
+    ) -> _Plan:
         root = str(found.root)
-        is_anew = store.meta(db, "chunks") != settings.fingerprint
+        is_anew = anew or store.meta(db, "chunks") != settings.fingerprint
         is_moved = store.meta(db, "source") != root
         known = {} if is_anew else store.stored_files(db)
         to_read = [f for f in found.files if is_moved or not _is_unchanged(f, known.get(f.path))]

@@ -102,6 +102,11 @@ def drop_spare_vectors(db: sqlite3.Connection, fingerprint: str) -> None:
     )
 
 
+def forget(db: sqlite3.Connection) -> None:
+    """Remove every vector, of every embedder."""
+    db.execute("DELETE FROM vectors")
+
+
 def count_embedded(db: sqlite3.Connection, fingerprint: str) -> int:
     """How many chunks have a vector."""
     (count,) = db.execute(
