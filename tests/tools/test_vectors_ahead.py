@@ -8,16 +8,19 @@ import sqlite3
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
+from queue import Queue
+from threading import Thread
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from holodeck_backend_claude.config import VectorstoreTool
+from holodeck_backend_claude.config import HierarchicalDocumentToolConfig, VectorstoreTool
 from holodeck_backend_claude.contract import Embedder
 from holodeck_backend_claude.retrieval import RetrievalError
 from holodeck_backend_claude.retrieval.indexing import vectorize, vectors
-from holodeck_backend_claude.tools import indexed
+from holodeck_backend_claude.tools import background, indexed
+from holodeck_backend_claude.tools.hierarchical import HierarchicalDocumentTool
 from holodeck_backend_claude.tools.vectorstore import VectorStoreTool
 from tests.retrieval.lab import WordEmbedder
 
@@ -43,6 +46,7 @@ class GatedEmbedder(WordEmbedder):
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(indexed, "AHEAD_SECONDS", 0.05)
+    monkeypatch.setattr(background, "STOP_SECONDS", 0.0)
     monkeypatch.setattr(vectorize, "TEXTS_PER_CALL", 1)
     monkeypatch.setattr(vectorize, "CALLS_AT_ONCE", 1)
     docs = tmp_path / "docs"
@@ -154,3 +158,107 @@ async def test_short_work_is_waited_for_without_a_word(
         assert tool.report is not None
         assert tool.report.embedded == PASSAGES
     assert caplog.text == ""
+
+
+async def test_a_passage_without_a_vector_is_not_behind_those_that_have_one(folder: Path) -> None:
+    embedder = GatedEmbedder(free_calls=PASSAGES - 1)
+    async with opened(folder, embedder) as tool:
+        await embedder.waiting.wait()
+        results = await tool.results(f"passage tells of thing{PASSAGES - 1}")
+        assert [r.source_path for r in results if r.semantic_score is None] == ["7.md"]
+        assert results[0].source_path == "7.md"
+
+
+async def test_calls_under_way_at_the_close_are_waited_for_and_no_further_ones_are_made(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(background, "STOP_SECONDS", 60.0)
+    first = GatedEmbedder()
+    async with AsyncExitStack() as stack:
+        tool = await stack.enter_async_context(opened(folder, first))
+        await first.waiting.wait()
+        closing = asyncio.create_task(tool.close())
+        await asyncio.sleep(0)
+        first.gate.set()
+        await closing
+        assert len(first.texts) == 1
+    second = WordEmbedder()
+    async with opened(folder, second) as tool:
+        await tool.embedded()
+        assert len(second.texts) == PASSAGES - 1
+
+
+async def test_a_search_by_meaning_alone_is_open_when_all_vectors_are_made(folder: Path) -> None:
+    embedder = GatedEmbedder()
+    config = HierarchicalDocumentToolConfig(
+        name="kb", description="Things", source="docs", search_mode="semantic"
+    )
+    tool = HierarchicalDocumentTool(
+        config, base_dir=folder, cache_dir=folder / "cache", embedder=embedder
+    )
+
+    async def embedded() -> int | None:
+        async with tool.opened():
+            return tool.report.embedded if tool.report else None
+
+    opening = asyncio.create_task(embedded())
+    await embedder.waiting.wait()
+    done, _ = await asyncio.wait({opening}, timeout=4 * indexed.AHEAD_SECONDS)
+    assert not done
+    embedder.gate.set()
+    assert await opening == PASSAGES
+
+
+async def test_an_opening_that_is_cancelled_leaves_no_task(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(indexed, "AHEAD_SECONDS", 600.0)
+    embedder = GatedEmbedder()
+
+    async def use() -> None:
+        async with opened(folder, embedder):
+            raise AssertionError("the vectors are not made")
+
+    opening = asyncio.create_task(use())
+    await embedder.waiting.wait()
+    opening.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await opening
+    assert [task.get_name() for task in asyncio.all_tasks() if "vectors" in task.get_name()] == []
+
+
+async def test_a_tool_is_waited_for_and_closed_from_another_event_loop(folder: Path) -> None:
+    tools: Queue[VectorStoreTool] = Queue()
+
+    async def hold() -> None:
+        async with opened(folder, GatedEmbedder()) as tool:
+            tools.put(tool)
+            while tool.is_initialized:
+                await asyncio.sleep(0.01)
+
+    thread = Thread(target=lambda: asyncio.run(hold()))
+    thread.start()
+    tool = await asyncio.to_thread(tools.get)
+    waiting = asyncio.create_task(tool.embedded())
+    assert (await tool.results("thing3"))[0].source_path == "3.md"
+    assert not waiting.done()
+    await tool.close()
+    await waiting
+    await asyncio.to_thread(thread.join)
+
+
+async def test_texts_that_another_run_removes_meanwhile_are_not_embedded(folder: Path) -> None:
+    embedder = GatedEmbedder()
+    async with opened(folder, embedder) as tool:
+        await embedder.waiting.wait()
+        (folder / "docs" / "5.md").write_text("Passage 5 tells of something new.\n")
+        (folder / "docs" / "6.md").unlink()
+        async with opened(folder, WordEmbedder()) as other:
+            embedder.gate.set()
+            await tool.embedded()
+            await other.embedded()
+            assert other.report is not None
+            assert (other.report.chunks, other.report.embedded) == (7, 7)
+            found = {r.source_path: r.semantic_score for r in await other.results("something new")}
+            assert found["5.md"] is not None
+    assert not [text for text in embedder.texts if not text or "thing6" in text]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -15,7 +14,7 @@ from holodeck_backend_claude.contract import ConfigError, Embedder, ShowProgress
 from holodeck_backend_claude.retrieval.errors import RetrievalError
 from holodeck_backend_claude.retrieval.indexing import store, vectors
 from holodeck_backend_claude.retrieval.indexing.database import Database
-from holodeck_backend_claude.retrieval.indexing.lock import exclusive
+from holodeck_backend_claude.retrieval.indexing.lock import exclusive, files_lock, vectors_lock
 from holodeck_backend_claude.retrieval.indexing.schema import DamagedIndexError
 from holodeck_backend_claude.retrieval.indexing.sync import ChunkSettings, SyncReport, sync_files
 from holodeck_backend_claude.retrieval.indexing.vectorize import embed_missing, identity
@@ -61,9 +60,6 @@ class Index:
         settings: How documents are cut.
         embedder: Who makes vectors; None for keywords only.
         progress: Told how far a run is, on the event loop.
-
-    Attributes:
-        exchanged: How often a damaged file was set aside.
     """
 
     def __init__(
@@ -83,19 +79,23 @@ class Index:
         self._settings = settings
         self._progress = progress
         self._synced: SyncReport | None = None
-        self.exchanged = 0
 
     async def update(self, *, anew: bool = False) -> IndexReport:
-        """:meth:`read_files`, then :meth:`embed`."""
+        """:meth:`read_files`, then :meth:`embed`, and both again where the file is damaged."""
         await self.read_files(anew=anew)
-        return await self.embed()
+        try:
+            return await self.embed()
+        except DamagedIndexError as damage:
+            await self.read_files(damage=damage)
+            return await self.embed()
 
     async def read_files(
         self, *, damage: DamagedIndexError | None = None, anew: bool = False
     ) -> IndexReport:
         """Open the index and bring its passages in line with the files; they are found by keyword.
 
-        Only what changed is read. One run at a time works on an index; others wait.
+        Only what changed is read. One run at a time works on an index; others wait. No
+        :meth:`embed` of this object may run meanwhile.
 
         Args:
             damage: What a search ran into; the file is built anew, unless that was done since.
@@ -106,7 +106,7 @@ class Index:
             RetrievalError: The index cannot be opened or written.
         """
         await in_thread(self.database.make_folder)
-        async with self._alone("index"):
+        async with exclusive(files_lock(self.database.path), self._say_waiting):
             if damage and damage.file and self.database.has_at_its_place(damage.file):
                 await in_thread(self._set_aside, str(damage))
             try:
@@ -119,37 +119,33 @@ class Index:
             raise ConfigError(nothing_found(self._synced.found, self._synced.skipped))
         return report
 
-    async def embed(self) -> IndexReport:
+    async def embed(self, *, is_wanted: Callable[[], bool] = lambda: True) -> IndexReport:
         """Make the vectors that are missing, after :meth:`read_files`.
 
         Those that another process makes meanwhile are waited for, and not made twice.
 
+        Args:
+            is_wanted: Asked now and then; False ends the run, which keeps what it made.
+
         Raises:
-            RetrievalError: The index cannot be written.
+            RetrievalError: The index cannot be read or written.
         """
         if self.embedder is not None:
-            try:
-                await self._embed_missing(self.embedder)
-            except DamagedIndexError as damage:
-                await self.read_files(damage=damage)
-                await self._embed_missing(self.embedder)
+            async with exclusive(vectors_lock(self.database.path), self._say_waiting):
+                await embed_missing(
+                    self.database,
+                    self.embedder,
+                    lambda done, total: self._progress("embedding", done, total),
+                    is_wanted=is_wanted,
+                )
+                async with exclusive(files_lock(self.database.path), self._say_waiting):
+                    await in_thread(self._drop_spares, identity(self.embedder))
         return await in_thread(self._report, self._synced)
 
-    async def _embed_missing(self, embedder: Embedder) -> None:
-        async with self._alone("vectors"):
-            await embed_missing(
-                self.database,
-                embedder,
-                lambda done, total: self._progress("embedding", done, total),
-            )
-            await in_thread(self._drop_spares, identity(embedder))
-
-    def _alone(self, work: str) -> AbstractAsyncContextManager[None]:
-        lock = self.database.path.with_name(f"{work}.lock")
-        return exclusive(lock, lambda: self._progress("waiting for another run", 0, 1))
+    def _say_waiting(self) -> None:
+        self._progress("waiting for another run", 0, 1)
 
     def _set_aside(self, cause: str) -> None:
-        self.exchanged += 1
         aside = self.database.set_aside()
         log.warning(
             "the index %s is built anew: %s; the old file is now %s",

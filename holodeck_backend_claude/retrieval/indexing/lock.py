@@ -1,4 +1,8 @@
-"""One indexing run at a time for each index, over all processes of this machine."""
+"""One run at a time for each index, over all processes of this machine.
+
+There are two kinds of runs: one brings the files up to date, one makes vectors, which may take
+long. The second holds its own lock, and that of the files for each of its changes.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,16 @@ if sys.platform != "win32":  # there, the transactions of the database alone kee
     import fcntl
 
 _SECONDS_BETWEEN_TRIES = 0.1
+
+
+def files_lock(index: Path) -> Path:
+    """The lock of whoever changes an index file."""
+    return index.with_suffix(".lock")
+
+
+def vectors_lock(index: Path) -> Path:
+    """The lock of whoever makes the vectors of an index file."""
+    return index.with_name("vectors.lock")
 
 
 @contextlib.asynccontextmanager

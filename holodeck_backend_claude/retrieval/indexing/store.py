@@ -195,6 +195,14 @@ def searchable_texts(db: sqlite3.Connection, chunk_ids: Iterable[int]) -> Mappin
     return {number: Chunk(content, context=context).searchable for number, content, context in rows}
 
 
+def text_of(db: sqlite3.Connection, text_hash: bytes) -> str | None:
+    """What is searched and embedded of the chunks with this hash; None where there are none."""
+    row = db.execute(
+        "SELECT content, context FROM chunks WHERE text_hash = ? LIMIT 1", (text_hash,)
+    ).fetchone()
+    return Chunk(row[0], context=row[1]).searchable if row else None
+
+
 def chunks(db: sqlite3.Connection, chunk_ids: Iterable[int]) -> Mapping[int, StoredChunk]:
     """These chunks by their row; one that is gone is left out."""
     rows = db.execute(

@@ -31,42 +31,39 @@ def dimensions(db: sqlite3.Connection, fingerprint: str) -> int | None:
     return int(row[0]) // _STORED.itemsize if row else None
 
 
-def chunks_without_vector(db: sqlite3.Connection, fingerprint: str) -> list[int]:
-    """One chunk for each text that an embedder has yet to embed, the longest text first."""
+def texts_without_vector(db: sqlite3.Connection, fingerprint: str) -> list[bytes]:
+    """The hashes of the texts that an embedder has yet to embed, the longest text first."""
     rows = db.execute(
-        "SELECT min(c.id) FROM chunks c WHERE NOT EXISTS"
+        "SELECT c.text_hash FROM chunks c WHERE NOT EXISTS"
         " (SELECT 1 FROM vectors v WHERE v.embedder_id = ? AND v.text_hash = c.text_hash)"
         " GROUP BY c.text_hash ORDER BY max(length(c.content)) DESC, min(c.id)",
         (embedder_id(db, fingerprint),),
     )
-    return [number for (number,) in rows]
+    return [text_hash for (text_hash,) in rows]
 
 
-def texts(db: sqlite3.Connection, chunk_ids: Sequence[int]) -> list[str]:
-    """What is to be embedded for these chunks, in their order; a chunk that is gone has ''."""
-    found = store.searchable_texts(db, chunk_ids)
-    return [found.get(number, "") for number in chunk_ids]
+def texts(db: sqlite3.Connection, text_hashes: Sequence[bytes]) -> dict[bytes, str]:
+    """What is to be embedded, by its hash; a text whose chunks are gone is left out."""
+    return {wanted: text for wanted in text_hashes if (text := store.text_of(db, wanted))}
 
 
 def save_vectors(
-    db: sqlite3.Connection, fingerprint: str, vectors: dict[int, NDArray[np.float32]]
+    db: sqlite3.Connection, fingerprint: str, vectors: dict[bytes, NDArray[np.float32]]
 ) -> None:
-    """Store the vector of the text of each chunk; other chunks of that text have it too."""
+    """Store the vectors of texts, by hash; all chunks of a text have its vector."""
     db.execute("INSERT OR IGNORE INTO embedders (fingerprint) VALUES (?)", (fingerprint,))
     embedder = embedder_id(db, fingerprint)
     db.executemany(
-        "INSERT OR REPLACE INTO vectors (embedder_id, text_hash, vector)"
-        " SELECT ?, text_hash, ? FROM chunks WHERE id = ?",
-        [(embedder, row.astype(_STORED).tobytes(), number) for number, row in vectors.items()],
+        "INSERT OR REPLACE INTO vectors (embedder_id, text_hash, vector) VALUES (?, ?, ?)",
+        [(embedder, of, row.astype(_STORED).tobytes()) for of, row in vectors.items()],
     )
 
 
-def mark_failed(db: sqlite3.Connection, causes: dict[int, str]) -> None:
-    """Note why the texts of these chunks have no vector."""
+def mark_failed(db: sqlite3.Connection, causes: dict[bytes, str]) -> None:
+    """Note why texts have no vector, by hash."""
     db.executemany(
-        "UPDATE chunks SET failure = ?"
-        " WHERE text_hash = (SELECT text_hash FROM chunks WHERE id = ?)",
-        [(cause, number) for number, cause in causes.items()],
+        "UPDATE chunks SET failure = ? WHERE text_hash = ?",
+        [(cause, text_hash) for text_hash, cause in causes.items()],
     )
 
 

@@ -18,7 +18,7 @@ from holodeck_backend_claude.retrieval.indexing import glossary, store
 from holodeck_backend_claude.retrieval.indexing.database import Database
 from holodeck_backend_claude.retrieval.indexing.vectorize import identity
 from holodeck_backend_claude.retrieval.ranking.exact import exact_matches
-from holodeck_backend_claude.retrieval.ranking.fusion import fuse
+from holodeck_backend_claude.retrieval.ranking.fusion import fuse_ranks, ranks_of
 from holodeck_backend_claude.retrieval.ranking.keywords import MOST_QUERY_CHARS, match_expression
 from holodeck_backend_claude.retrieval.ranking.matrix import Matrix, MatrixCache
 from holodeck_backend_claude.retrieval.ranking.settings import MEASURED, Leg, RankingSettings
@@ -82,7 +82,9 @@ class Searcher:
 
         ``fused_score`` of a result is the fused rank where several rankings found something; where
         only one did, its own score: the cosine, the keyword score relative to the best passage,
-        or 1.0 for a passage that holds the query.
+        or 1.0 for a passage that holds the query. A passage that has no vector, or none yet, ranks
+        by meaning where it ranks by keyword: to count it as not found would put whatever has a
+        vector before it.
 
         Args:
             query: Any text; what stands behind its first 8,000 characters does not count.
@@ -138,23 +140,31 @@ class Searcher:
             "keyword": keyword,
             "exact": dict.fromkeys(exact, 1.0),
         }
-        fused = self._fused({leg: found for leg, found in legs.items() if found})
         cosines = dict(nearest)
         if matrix and vector is not None:
-            cosines |= matrix.cosines(vector, [number for number in fused if number not in nearest])
+            others = {*keyword, *legs["exact"]}.difference(nearest)
+            cosines |= matrix.cosines(vector, sorted(others))
+        fused = self._fused({leg: found for leg, found in legs.items() if found}, cosines)
         matches = [
             _Match(number, score, cosines.get(number), keyword.get(number), number in legs["exact"])
             for number, score in fused.items()
         ]
         return sorted(matches, key=lambda m: (-m.fused, -m.similarity, m.chunk_id))
 
-    def _fused(self, legs: Mapping[Leg, Mapping[int, float]]) -> Mapping[int, float]:
+    def _fused(
+        self, legs: Mapping[Leg, Mapping[int, float]], cosines: Mapping[int, float]
+    ) -> Mapping[int, float]:
         """The score of everything found; a leg that found nothing has no part in it."""
         if len(legs) == 1:
             [scores] = legs.values()
             return {number: min(1.0, max(0.0, score)) for number, score in scores.items()}
-        rankings = [(self._weights.get(leg, 1.0), list(found)) for leg, found in legs.items()]
-        return fuse(rankings, k=self._rrf_k)
+        ranks = {leg: ranks_of(found) for leg, found in legs.items()}
+        if "semantic" in ranks and "keyword" in ranks:
+            without = {n: rank for n, rank in ranks["keyword"].items() if n not in cosines}
+            ranks["semantic"] |= without
+        return fuse_ranks(
+            [(self._weights.get(leg, 1.0), found) for leg, found in ranks.items()], k=self._rrf_k
+        )
 
     def _matrix(self, db: sqlite3.Connection, vector: NDArray[np.float32] | None) -> Matrix | None:
         """The vectors to search in; None where there are none, or nothing to search with."""
