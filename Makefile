@@ -107,6 +107,6 @@ define install
 	@echo "Installing into $(1) (this downloads the Claude Code program once) ..."
 	@$(PYTHON) -m venv $(1)
 	@$(1)/bin/pip install --quiet 'pip>=25.1'
-	@$(1)/bin/pip install --quiet --editable '.[documents,local,otel,postgres]' --group dev $(2)
+	@$(1)/bin/pip install --quiet --editable '.[documents,local,otel,postgres,qdrant,faiss]' --group dev $(2)
 	@touch $@
 endef

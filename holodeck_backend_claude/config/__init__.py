@@ -3,6 +3,7 @@
 The front door: models for tool types and backends of plugins, ``load_agent`` for everyone else.
 """
 
+from holodeck_backend_claude.config.database import DatabaseConfig
 from holodeck_backend_claude.config.loader import (
     AgentFile,
     load_agent,
@@ -35,6 +36,7 @@ __all__ = [
     "Agent",
     "AgentFile",
     "AgentFileError",
+    "DatabaseConfig",
     "EmbeddingProviderConfig",
     "ExecutionConfig",
     "ExistingPath",

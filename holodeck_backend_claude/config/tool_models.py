@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from holodeck_backend_claude.config.base import Flag, NonBlank, Number, Seconds, Strict, Whole
+from holodeck_backend_claude.config.database import DatabaseConfig
 from holodeck_backend_claude.config.paths import ExistingPath
 from holodeck_backend_claude.contract import (
     DEFAULT_CALL_SECONDS,
@@ -60,6 +61,7 @@ class VectorstoreTool(ToolConfig):
         meta_prefix: Stands before the names of fields around the records.
         chunk_size: Tokens of one chunk at most.
         chunk_overlap: Tokens a chunk repeats from the one before it.
+        database: Where its vectors are kept; None keeps them in its index alone.
         top_k: Passages returned at most.
         min_similarity_score: Passages below this score (0.0 to 1.0) are left out.
     """
@@ -76,6 +78,7 @@ class VectorstoreTool(ToolConfig):
     meta_prefix: NonBlank | None = None
     chunk_size: Whole = Field(default=200, ge=16, le=8_192)
     chunk_overlap: Whole = Field(default=30, ge=0, le=4_096)
+    database: DatabaseConfig | None = None
     top_k: Whole = Field(default=5, ge=1, le=100)
     min_similarity_score: Number | None = Field(default=None, ge=0, le=1)
 
@@ -128,6 +131,7 @@ class HierarchicalDocumentToolConfig(ToolConfig):
         max_subsection_depth: How many levels of numbered parts count; None means all.
         extract_definitions: Whether terms are told with their definitions.
         extract_cross_references: Whether sections that a passage refers to are told with it.
+        database: Where its vectors are kept; None keeps them in its index alone.
         search_mode: ``semantic`` searches by meaning, ``keyword`` by words, ``exact`` for the
             query word for word, ``hybrid`` fuses all three.
         top_k: Passages returned at most.
@@ -149,6 +153,7 @@ class HierarchicalDocumentToolConfig(ToolConfig):
     max_subsection_depth: Whole | None = Field(default=None, ge=1)
     extract_definitions: Flag = True
     extract_cross_references: Flag = True
+    database: DatabaseConfig | None = None
     search_mode: Literal["semantic", "keyword", "exact", "hybrid"] = "hybrid"
     top_k: Whole = Field(default=10, ge=1, le=100)
     min_score: Number | None = Field(default=None, ge=0, le=1)
@@ -163,6 +168,15 @@ class HierarchicalDocumentToolConfig(ToolConfig):
             raise ValueError(
                 f"chunk_overlap ({self.chunk_overlap}) must be smaller than "
                 f"max_chunk_tokens ({self.max_chunk_tokens})"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _database_is_used(self) -> HierarchicalDocumentToolConfig:
+        if self.database is not None and self.search_mode in ("keyword", "exact"):
+            raise ValueError(
+                f"'database' keeps vectors, and 'search_mode: {self.search_mode}' needs none; "
+                "leave it out, or search by meaning too"
             )
         return self
 

@@ -24,7 +24,9 @@ _KEYS: dict[tuple[str, ...], frozenset[str]] = {
     ("tools", "*"): frozenset(
         {"defer_loading", "vector_field", "vector_fields", "meta_fields", "embedding_model"}
         | {"embedding_dimensions", "database", "record_path", "record_prefix", "meta_prefix"}
-        | {"is_retrieval", "id_field", "field_separator", "delimiter"}
+        | {"is_retrieval", "id_field", "field_separator", "delimiter", "keyword_index"}
+        | {"contextual_embeddings", "context_model", "context_max_tokens", "context_concurrency"}
+        | {"enable_reranking", "reranker_model"}
     ),
     ("embedding_provider",): frozenset({"temperature", "max_tokens", "top_p", "auth_provider"}),
     ("claude",): frozenset(

@@ -9,6 +9,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from holodeck_backend_claude.calls.names import folder_name, legal_name
+from holodeck_backend_claude.config import DatabaseConfig
 from holodeck_backend_claude.contract import AskModel, ShowProgress
 from holodeck_backend_claude.hookspecs import ToolContext
 from holodeck_backend_claude.redaction import is_secret_name, passwords_in
@@ -84,6 +85,12 @@ def secrets_of(agent: Agent) -> Iterator[str]:
         yield from passwords_in(provider.endpoint if provider else None)
     keys = [provider.api_key for provider in providers if provider and provider.api_key]
     yield from (key.get_secret_value() for key in keys)
+    for tool in agent.tools:
+        database = getattr(tool, "database", None)
+        if isinstance(database, DatabaseConfig):
+            yield from passwords_in(database.secret_of("connection_string"))
+            yield from passwords_in(database.url)
+            yield from filter(None, [database.secret_of("api_key")])
     for name, value in agent.dotenv.items():
         text = value.get_secret_value()
         yield from (text,) if is_secret_name(name) else passwords_in(text)

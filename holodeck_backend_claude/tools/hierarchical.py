@@ -16,8 +16,9 @@ from holodeck_backend_claude.retrieval import (
     RankingSettings,
     SearchResult,
     Structure,
+    VectorStore,
 )
-from holodeck_backend_claude.tools.indexed import IndexedDocuments, SearchSettings
+from holodeck_backend_claude.tools.indexed import IndexedDocuments, SearchSettings, store_of
 
 if TYPE_CHECKING:
     from holodeck_backend_claude.hookspecs import ToolContext
@@ -31,6 +32,7 @@ class HierarchicalDocumentTool(IndexedDocuments):
         base_dir: The folder of agent.yaml; a relative ``source`` starts here.
         cache_dir: The folder of this tool's index, for it alone.
         embedder: Who makes vectors, closed by whoever made it; None for search without meaning.
+        store: Where vectors are searched, closed with the tool; None searches them in memory.
         progress: ``progress(label, done, total)``, told how far the indexing is.
         log: Where messages go.
 
@@ -39,13 +41,14 @@ class HierarchicalDocumentTool(IndexedDocuments):
         report: What the index holds, and what was skipped; None before it is initialized.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # all of them are what a search tool is made of
         self,
         config: HierarchicalDocumentToolConfig,
         *,
         base_dir: Path,
         cache_dir: Path,
         embedder: Embedder | None,
+        store: VectorStore | None = None,
         progress: ShowProgress | None = None,
         log: logging.Logger | None = None,
     ) -> None:
@@ -61,6 +64,7 @@ class HierarchicalDocumentTool(IndexedDocuments):
             base_dir=base_dir,
             cache_dir=cache_dir,
             embedder=embedder if _needs_vectors(config) else None,
+            store=store,
             progress=progress,
             log=log or logging.getLogger(__name__),
         )
@@ -114,6 +118,7 @@ async def open_hierarchical(
         base_dir=context.base_dir,
         cache_dir=context.cache_dir,
         embedder=embedder,
+        store=store_of(config, context),
         progress=context.progress,
         log=context.log,
     )

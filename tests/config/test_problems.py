@@ -113,7 +113,7 @@ class TestKeys:
             "test_cases_file: x",
             "tool_filtering: {}",
             "execution: {cache_dir: x}",
-            "tools: [{type: vectorstore, name: a, description: b, source: ., database: c}]",
+            "tools: [{type: vectorstore, name: a, description: b, source: ., defer_loading: true}]",
         ],
     )
     def test_of_the_published_schema_that_this_version_lacks_are_refused_as_such(

@@ -22,6 +22,7 @@ from holodeck_backend_claude.claude.settings.grants import BashGrant, FileSystem
 from holodeck_backend_claude.claude.settings.sandbox import SandboxNetwork, SandboxSettings
 from holodeck_backend_claude.config import (
     Agent,
+    DatabaseConfig,
     EmbeddingProviderConfig,
     ExecutionConfig,
     HierarchicalDocumentToolConfig,
@@ -56,6 +57,7 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "`tools`": ToolConfig,
     "`type: vectorstore`": VectorstoreTool,
     "`type: hierarchical_document`": HierarchicalDocumentToolConfig,
+    "`database`": DatabaseConfig,
     "`type: mcp`": MCPTool,
     "`embedding_provider`": EmbeddingProviderConfig,
     "`execution`": ExecutionConfig,

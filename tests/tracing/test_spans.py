@@ -87,16 +87,19 @@ async def test_nothing_that_was_said_is_in_the_telemetry_unless_asked_for(
 
 async def test_what_was_said_is_captured_masked(lab: Lab, receiver: OTLPReceiver) -> None:
     secret = "sk-ant-api03-AAAABBBBCCCCDDDD0000"
-    probe = Probe("kb", lambda _: ToolResult.from_text(f"the key is {secret}, case 4711"))
-    script = [call_tool("kb", {"query": "case 4711", "password": "hunter2222"}), say("case 4711")]
+    probe = Probe("kb", lambda _: ToolResult.from_text(f"the key is {secret}, case 471147114711"))
+    script = [
+        call_tool("kb", {"query": "case 471147114711", "password": "hunter2222"}),
+        say("case 471147114711"),
+    ]
     probe.input_schema["properties"]["password"] = {"type": "string"}
     traces = {"capture_content": True, "redaction_patterns": [r"case \d+"]}
     _, backend = await lab.run(script, probe, observability=sending_to(receiver, traces=traces))
-    await backend.invoke_once("about case 4711")
+    await backend.invoke_once("about case 471147114711")
     await backend.teardown()
 
     sent = repr((receiver.spans, receiver.logs))
-    assert "4711" not in sent
+    assert "471147114711" not in sent
     assert secret not in sent
     assert "hunter2222" not in sent
     agent = receiver.one(AGENT).attributes

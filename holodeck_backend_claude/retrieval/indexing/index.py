@@ -15,6 +15,7 @@ from holodeck_backend_claude.retrieval.errors import RetrievalError
 from holodeck_backend_claude.retrieval.indexing import store, vectors
 from holodeck_backend_claude.retrieval.indexing.database import Database
 from holodeck_backend_claude.retrieval.indexing.lock import exclusive, files_lock, vectors_lock
+from holodeck_backend_claude.retrieval.indexing.remote import RemoteVectors
 from holodeck_backend_claude.retrieval.indexing.schema import DamagedIndexError
 from holodeck_backend_claude.retrieval.indexing.sync import ChunkSettings, SyncReport, sync_files
 from holodeck_backend_claude.retrieval.indexing.vectorize import embed_missing, identity
@@ -60,9 +61,10 @@ class Index:
         settings: How documents are cut.
         embedder: Who makes vectors; None for keywords only.
         progress: Told how far a run is, on the event loop.
+        remote: Where its vectors are searched; None searches them in memory.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # all of them are what an index is made of
         self,
         database: Database,
         *,
@@ -71,6 +73,7 @@ class Index:
         settings: ChunkSettings,
         embedder: Embedder | None,
         progress: ShowProgress,
+        remote: RemoteVectors | None = None,
     ) -> None:
         self.database = database
         self.embedder = embedder
@@ -78,6 +81,8 @@ class Index:
         self._base_dir = base_dir
         self._settings = settings
         self._progress = progress
+        self._remote = remote
+        self._anew = False
         self._synced: SyncReport | None = None
 
     async def update(self, *, anew: bool = False) -> IndexReport:
@@ -105,6 +110,7 @@ class Index:
             ConfigError: There is no such source, or nothing in it can be indexed.
             RetrievalError: The index cannot be opened or written.
         """
+        self._anew |= anew
         await in_thread(self.database.make_folder)
         async with exclusive(files_lock(self.database.path), self._say_waiting):
             if damage and damage.file and self.database.has_at_its_place(damage.file):
@@ -140,6 +146,15 @@ class Index:
                 )
                 async with exclusive(files_lock(self.database.path), self._say_waiting):
                     await in_thread(self._drop_spares, identity(self.embedder))
+                if self._remote is not None and is_wanted():
+                    await self._remote.update(
+                        self.database,
+                        identity(self.embedder),
+                        lambda done, total: self._progress("sending vectors", done, total),
+                        anew=self._anew,
+                        is_wanted=is_wanted,
+                    )
+                    self._anew = False
         return await in_thread(self._report, self._synced)
 
     def _say_waiting(self) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from holodeck_backend_claude.retrieval.errors import RetrievalError
 from holodeck_backend_claude.retrieval.ranking.keywords import TOKENIZER
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 APPLICATION_ID = 0x484F4C58
 
 _SCHEMA = f"""
@@ -61,6 +61,12 @@ CREATE TABLE vectors (
     vector BLOB NOT NULL,             -- float16, little-endian, of length 1
     UNIQUE (embedder_id, text_hash)
 );
+CREATE TABLE sent (
+    store TEXT NOT NULL,              -- the address of a collection
+    text_hash BLOB NOT NULL,
+    is_there INTEGER NOT NULL,        -- 0 while it is on its way
+    PRIMARY KEY (store, text_hash)
+) WITHOUT ROWID;
 """
 
 

@@ -114,12 +114,48 @@ def count_embedded(db: sqlite3.Connection, fingerprint: str) -> int:
     return int(count)
 
 
+def hashes(db: sqlite3.Connection, fingerprint: str) -> list[bytes]:
+    """The texts of chunks that have a vector, by their hash."""
+    rows = db.execute(
+        "SELECT DISTINCT c.text_hash FROM chunks c JOIN vectors v ON v.text_hash = c.text_hash"
+        " AND v.embedder_id = ?",
+        (embedder_id(db, fingerprint),),
+    )
+    return [text_hash for (text_hash,) in rows]
+
+
+def of_texts(
+    db: sqlite3.Connection, fingerprint: str, text_hashes: Sequence[bytes]
+) -> dict[bytes, NDArray[np.float32]]:
+    """The vectors of these texts, of those that have one."""
+    embedder = embedder_id(db, fingerprint)
+    found: dict[bytes, NDArray[np.float32]] = {}
+    for text_hash in text_hashes:
+        row = db.execute(
+            "SELECT vector FROM vectors WHERE embedder_id = ? AND text_hash = ?",
+            (embedder, text_hash),
+        ).fetchone()
+        if row is not None:
+            found[text_hash] = np.frombuffer(row[0], dtype=_STORED).astype(np.float32)
+    return found
+
+
 def vector_rows(db: sqlite3.Connection, fingerprint: str) -> list[int]:
     """The chunks that have a vector, in ascending order."""
     rows = db.execute(
         "SELECT c.id FROM chunks c JOIN vectors v ON v.text_hash = c.text_hash"
         " AND v.embedder_id = ? ORDER BY c.id",
         (embedder_id(db, fingerprint),),
+    )
+    return [number for (number,) in rows]
+
+
+def with_vector(db: sqlite3.Connection, fingerprint: str, chunk_ids: Sequence[int]) -> list[int]:
+    """Those of these chunks that have a vector, in ascending order."""
+    rows = db.execute(
+        "SELECT c.id FROM chunks c JOIN vectors v ON v.text_hash = c.text_hash"
+        " AND v.embedder_id = ? WHERE c.id IN (SELECT value FROM json_each(?)) ORDER BY c.id",
+        (embedder_id(db, fingerprint), json.dumps(list(chunk_ids))),
     )
     return [number for (number,) in rows]
 

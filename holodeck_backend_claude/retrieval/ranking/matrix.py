@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -50,6 +51,13 @@ class Matrix:
         there = self.chunk_ids[places] == wanted
         values = self.rows[places[there]] @ query
         return dict(zip(wanted[there].tolist(), values.tolist(), strict=True))
+
+
+def matrix_of(db: sqlite3.Connection, fingerprint: str, chunk_ids: Sequence[int]) -> Matrix:
+    """The vectors of some chunks only, of those that have one."""
+    found = vectors.with_vector(db, fingerprint, chunk_ids)
+    rows = vectors.load(db, fingerprint, found)
+    return Matrix(store.state(db), np.array(found, np.int64), rows)
 
 
 class MatrixCache:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +17,15 @@ from holodeck_backend_claude.retrieval.embedding.embeddings import unit_vector
 from holodeck_backend_claude.retrieval.errors import EmbeddingError
 from holodeck_backend_claude.retrieval.indexing import glossary, store
 from holodeck_backend_claude.retrieval.indexing.database import Database
+from holodeck_backend_claude.retrieval.indexing.remote import chunks_of
 from holodeck_backend_claude.retrieval.indexing.vectorize import identity
 from holodeck_backend_claude.retrieval.ranking.exact import exact_matches
 from holodeck_backend_claude.retrieval.ranking.fusion import fuse_ranks, ranks_of
 from holodeck_backend_claude.retrieval.ranking.keywords import MOST_QUERY_CHARS, match_expression
-from holodeck_backend_claude.retrieval.ranking.matrix import Matrix, MatrixCache
+from holodeck_backend_claude.retrieval.ranking.matrix import Matrix, MatrixCache, matrix_of
 from holodeck_backend_claude.retrieval.ranking.settings import MEASURED, Leg, RankingSettings
 from holodeck_backend_claude.retrieval.results import SearchResult
+from holodeck_backend_claude.retrieval.stores import StoreError, VectorStore
 
 log = logging.getLogger(__name__)
 
@@ -34,6 +37,15 @@ _DEFINITIONS, _REFERENCES = 10, 5
 """With one result, at most."""
 
 _LONGEST_BEGINNING = 500
+
+
+@dataclass(frozen=True)
+class _Query:
+    """A query: its text, its vector where there is one, and the nearest texts of a store."""
+
+    text: str
+    vector: NDArray[np.float32] | None
+    nearest: list[UUID] | None
 
 
 @dataclass(frozen=True)
@@ -61,6 +73,7 @@ class Searcher:
         database: The index.
         embedder: Who makes the vector of a query; None for keywords only.
         ranking: Which rankings are fused.
+        store: Where the nearest vectors are found; None finds them in memory.
     """
 
     def __init__(
@@ -68,11 +81,14 @@ class Searcher:
         database: Database,
         embedder: Embedder | None,
         ranking: RankingSettings = MEASURED,
+        *,
+        store: VectorStore | None = None,
     ) -> None:
         self._database = database
         self._weights = ranking.weights
         self._rrf_k = ranking.rrf_k
         self._embedder = embedder
+        self._store = store
         self._matrices = MatrixCache(identity(embedder)) if embedder else None
 
     async def search(
@@ -99,7 +115,22 @@ class Searcher:
         if not cleaned:
             return []
         vector = await self._vector(cleaned)
-        return await in_thread(self._search, cleaned, vector, limit, min_similarity)
+        nearest: list[UUID] | None = None
+        if self._store is not None and vector is not None:
+            nearest = await self._nearest(self._store, vector, max(_DEPTH, limit))
+            vector = None if nearest is None else vector
+        what = _Query(cleaned, vector, nearest)
+        return await in_thread(self._search, what, limit, min_similarity)
+
+    async def _nearest(
+        self, place: VectorStore, vector: NDArray[np.float32], depth: int
+    ) -> list[UUID] | None:
+        """The nearest texts of a store; None, and a warning, where it cannot be asked."""
+        try:
+            return await place.nearest(vector, depth)
+        except StoreError as cause:
+            log.warning("this search is by keyword only: %s", cause)
+            return None
 
     async def _vector(self, query: str) -> NDArray[np.float32] | None:
         """The vector of a query; None, and a warning, where it cannot be made."""
@@ -112,29 +143,26 @@ class Searcher:
             return None
 
     def _search(
-        self,
-        query: str,
-        vector: NDArray[np.float32] | None,
-        limit: int,
-        min_similarity: float | None,
+        self, query: _Query, limit: int, min_similarity: float | None
     ) -> list[SearchResult]:
         with self._database.reading() as db:
-            matches = self._matches(db, query, vector, max(_DEPTH, limit))
+            matches = self._matches(db, query, max(_DEPTH, limit))
             if min_similarity is not None:
                 matches = [match for match in matches if match.similarity >= min_similarity]
             best = matches[:limit]
             chunks = store.chunks(db, [match.chunk_id for match in best])
-            return [_result(db, match, chunks[match.chunk_id], query) for match in best]
+            return [_result(db, match, chunks[match.chunk_id], query.text) for match in best]
 
-    def _matches(
-        self, db: sqlite3.Connection, query: str, vector: NDArray[np.float32] | None, depth: int
-    ) -> list[_Match]:
-        matrix = self._matrix(db, vector)
-        nearest = dict(matrix.nearest(vector, depth)) if matrix and vector is not None else {}
+    def _matches(self, db: sqlite3.Connection, query: _Query, depth: int) -> list[_Match]:
+        vector = query.vector
         keyword: dict[int, float] = {}
-        if "keyword" in self._weights or not (nearest or "exact" in self._weights):
-            keyword = _relative(store.keyword_matches(db, match_expression(query), depth))
-        exact = exact_matches(db, query, depth) if "exact" in self._weights else []
+        if "keyword" in self._weights:
+            keyword = _by_keyword(db, query.text, depth)
+        exact = exact_matches(db, query.text, depth) if "exact" in self._weights else []
+        matrix = self._matrix(db, query, [*keyword, *exact])
+        nearest = dict(matrix.nearest(vector, depth)) if matrix and vector is not None else {}
+        if self._weights.keys() == {"semantic"} and not nearest:
+            keyword = _by_keyword(db, query.text, depth)
         legs: dict[Leg, dict[int, float]] = {
             "semantic": nearest,
             "keyword": keyword,
@@ -166,11 +194,22 @@ class Searcher:
             [(self._weights.get(leg, 1.0), found) for leg, found in ranks.items()], k=self._rrf_k
         )
 
-    def _matrix(self, db: sqlite3.Connection, vector: NDArray[np.float32] | None) -> Matrix | None:
-        """The vectors to search in; None where there are none, or nothing to search with."""
-        if self._matrices is None or vector is None:
+    def _matrix(self, db: sqlite3.Connection, query: _Query, found: Sequence[int]) -> Matrix | None:
+        """The vectors to search in; None where there are none, or nothing to search with.
+
+        Args:
+            db: The index.
+            query: Where a store named the nearest texts, only these are searched.
+            found: The passages that were found otherwise; their cosines are wanted too.
+        """
+        vector = query.vector
+        if self._embedder is None or self._matrices is None or vector is None:
             return None
-        matrix = self._matrices.current(db)
+        if query.nearest is None:
+            matrix = self._matrices.current(db)
+        else:
+            chunk_ids = [*chunks_of(db, query.nearest), *found]
+            matrix = matrix_of(db, identity(self._embedder), chunk_ids)
         if not len(matrix.rows):
             return None
         if matrix.rows.shape[1] != vector.size:
@@ -180,6 +219,10 @@ class Searcher:
                 f"{self._database.path} to build the index anew"
             )
         return matrix
+
+
+def _by_keyword(db: sqlite3.Connection, query: str, depth: int) -> dict[int, float]:
+    return _relative(store.keyword_matches(db, match_expression(query), depth))
 
 
 def _relative(scored: list[tuple[int, float]]) -> dict[int, float]:

@@ -1,0 +1,86 @@
+"""The store that ``database:`` of a tool names; nothing is connected until its first call."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
+
+from holodeck_backend_claude.config import DatabaseConfig
+from holodeck_backend_claude.contract import ConfigError
+from holodeck_backend_claude.retrieval.stores.contract import VectorStore
+
+
+class _Kind(NamedTuple):
+    """A kind of store: the module it needs, the extra that brings it, and how it is made."""
+
+    needs: str
+    extra: str
+    make: Callable[[DatabaseConfig, str, Path], VectorStore]
+
+
+def make_store(config: DatabaseConfig, *, owner: str, base_dir: Path) -> VectorStore | None:
+    """The store for the vectors of one tool.
+
+    Args:
+        config: What agent.yaml says.
+        owner: Agent and tool, from which the name of the collection is made.
+        base_dir: The folder of agent.yaml; relative paths start here, and it is part of the name
+            of the collection: two agents of one name in two folders have two.
+
+    Returns:
+        The store; None for ``in-memory``, which is what the index file does by itself.
+
+    Raises:
+        ConfigError: A package is missing.
+    """
+    if config.provider == "in-memory":
+        return None
+    kind = _KINDS[config.provider]
+    if find_spec(kind.needs) is None:
+        raise ConfigError(
+            f"'database.provider: {config.provider}' needs the package {kind.needs}: "
+            f'pip install "holodeck-backend-claude[{kind.extra}]"'
+        )
+    collection = config.collection or _collection(owner, base_dir)
+    return kind.make(config, collection, base_dir)
+
+
+def _collection(owner: str, base_dir: Path) -> str:
+    """A name that every store takes: letters, digits and ``_``, 50 characters at most."""
+    words = re.sub(r"[^a-z0-9]+", "_", owner.lower()).strip("_")[:30]
+    digest = hashlib.sha256(f"{owner}\0{base_dir.resolve()}".encode()).hexdigest()[:10]
+    return f"holodeck_{words}_{digest}"
+
+
+def _postgres(config: DatabaseConfig, collection: str, _base_dir: Path) -> VectorStore:
+    from holodeck_backend_claude.retrieval.stores.postgres import PostgresVectors
+
+    return PostgresVectors(config.secret_of("connection_string"), collection)
+
+
+def _qdrant(config: DatabaseConfig, collection: str, base_dir: Path) -> VectorStore:
+    from holodeck_backend_claude.retrieval.stores.qdrant import QdrantVectors
+
+    return QdrantVectors(
+        collection,
+        url=config.url,
+        api_key=config.secret_of("api_key") or None,
+        path=base_dir / config.path if config.path else None,
+    )
+
+
+def _faiss(config: DatabaseConfig, collection: str, base_dir: Path) -> VectorStore:
+    from holodeck_backend_claude.retrieval.stores.faiss import FaissVectors
+
+    return FaissVectors(base_dir / (config.path or ".holodeck/faiss"), collection)
+
+
+_KINDS = {
+    "postgres": _Kind("psycopg", "postgres", _postgres),
+    "qdrant": _Kind("qdrant_client", "qdrant", _qdrant),
+    "faiss": _Kind("faiss", "faiss", _faiss),
+}

@@ -1,0 +1,51 @@
+"""Every vector store holds every contract: real servers and real files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from holodeck_backend_claude.retrieval.stores.contract import VectorStore
+from holodeck_backend_claude.testing.vector_stores import OpenStore, check_vector_store
+from tests.support.postgres import PostgresServer
+
+
+def on_postgres(postgres: PostgresServer, _folder: Path) -> OpenStore:
+    from holodeck_backend_claude.retrieval.stores.postgres import PostgresVectors
+
+    url = postgres.new_schema()
+    return lambda name: PostgresVectors(url, name)
+
+
+def on_qdrant(_postgres: PostgresServer, folder: Path) -> OpenStore:
+    from holodeck_backend_claude.retrieval.stores.qdrant import QdrantVectors
+
+    return lambda name: QdrantVectors(name, path=folder)
+
+
+def on_faiss(_postgres: PostgresServer, folder: Path) -> OpenStore:
+    from holodeck_backend_claude.retrieval.stores.faiss import FaissVectors
+
+    return lambda name: FaissVectors(folder, name)
+
+
+@pytest.mark.parametrize("on", [on_postgres, on_qdrant, on_faiss])
+async def test_a_store_holds_every_contract(
+    on: object, postgres: PostgresServer, tmp_path: Path
+) -> None:
+    assert callable(on)
+    await check_vector_store(on(postgres, tmp_path))
+
+
+async def test_a_store_that_breaks_a_contract_is_told_by_number(tmp_path: Path) -> None:
+    from holodeck_backend_claude.retrieval.stores.faiss import FaissVectors
+
+    class Forgetful(FaissVectors):
+        async def remove(self, ids: object) -> None: ...
+
+    def open_store(name: str) -> VectorStore:
+        return Forgetful(tmp_path, name)
+
+    with pytest.raises(AssertionError, match=r"contract 9, what is removed is not found"):
+        await check_vector_store(open_store)
