@@ -42,7 +42,7 @@ test-oldest: $(OLDEST)/installed servers ## What libraries take part in, on the 
 test-unit: $(VENV)/installed servers ## The tests that start no Claude Code process
 	$(BIN)/python $(PYTEST) --ignore tests/e2e
 
-servers: $(SERVERS)/installed $(NODE_SERVERS)/installed ## MCP servers of the registries, for the tests
+servers: $(SERVERS)/installed $(NODE_SERVERS)/installed ## MCP servers and a Chroma server, for the tests
 
 fuzz: $(VENV)/installed ## Random command lines, let through here and run by bash, for five minutes
 	$(BIN)/python -m tests.claude.permissions.fuzz_command_lines 300 $$(date +%s)
@@ -95,6 +95,7 @@ $(OLDEST)/installed: pyproject.toml constraints/oldest.txt
 $(SERVERS)/installed: tests/servers/requirements.txt
 	@$(PYTHON) -m venv $(SERVERS)
 	@$(SERVERS)/bin/pip install --quiet --requirement $<
+	@$(SERVERS)/bin/pip install --quiet --no-deps chromadb==1.5.9  # its server needs none of them
 	@touch $@
 
 $(NODE_SERVERS)/installed: tests/servers/package.json tests/servers/package-lock.json

@@ -13,15 +13,22 @@ _PLACES = {
     "postgres": ("connection_string",),
     "qdrant": ("url", "path"),
     "faiss": (),
+    "chromadb": ("url",),
+    "weaviate": ("url",),
+    "pinecone": ("url",),
+    "azure-ai-search": ("url",),
 }
 """Of each provider the keys of which exactly one is needed."""
 
-_MORE = {"qdrant": ("api_key",), "faiss": ("path",)}
+_KEY = ("api_key",)
+_MORE = {
+    "qdrant": _KEY, "faiss": ("path",), "chromadb": _KEY, "weaviate": _KEY, "pinecone": _KEY,
+    "azure-ai-search": _KEY,
+}  # fmt: skip
 """And those that it takes besides."""
 
 _NOT_SERVED = {
-    "azure-ai-search", "weaviate", "chromadb", "azure-cosmos-mongo", "azure-cosmos-nosql",
-    "sql-server", "pinecone", "mongodb", "redis",
+    "azure-cosmos-mongo", "azure-cosmos-nosql", "sql-server", "mongodb", "redis",
 }  # fmt: skip
 
 
@@ -32,13 +39,17 @@ class DatabaseConfig(Strict):
         provider: The kind of store; ``in-memory`` is the search that there is without one.
         connection_string: The database of ``postgres``,
             ``postgresql://user:password@host:5432/name``.
-        url: The server of ``qdrant``.
+        url: The server of ``qdrant``, ``chromadb`` or ``weaviate``, the host of an index of
+            ``pinecone``, or the service of ``azure-ai-search``.
         api_key: Sent to that server.
         path: The folder of ``qdrant``'s local mode, or of ``faiss``; relative to agent.yaml.
         collection: The name of the collection; by default one is made of agent, tool and folder.
     """
 
-    provider: Literal["in-memory", "postgres", "qdrant", "faiss"]
+    provider: Literal[
+        "in-memory", "postgres", "qdrant", "faiss", "chromadb", "weaviate", "pinecone",
+        "azure-ai-search",
+    ]  # fmt: skip
     connection_string: Secret | None = None
     url: NonBlank | None = None
     api_key: Secret | None = None

@@ -22,7 +22,8 @@ PG = {"provider": "postgres", "connection_string": "postgresql://u:p@h/d"}
         ({"provider": "in-memory", "collection": "abc"}, "'collection' does not belong to"),
         ({**PG, "collection": "a-b"}, "String should match pattern"),
         ({**PG, "collection": "x" * 51}, "String should match pattern"),
-        ({"provider": "weaviate"}, "provider 'weaviate' is not served yet; those that are: in-mem"),
+        ({"provider": "redis"}, "provider 'redis' is not served yet; those that are: in-mem"),
+        ({"provider": "chromadb", "path": "db"}, "'path' does not belong to 'provider: chromadb'"),
         ("my-db", "'my-db' names a vector store of config.yaml, which is not read"),
     ],
 )

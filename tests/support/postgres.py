@@ -128,7 +128,7 @@ def postgres_server() -> Iterator[PostgresServer]:
         done = subprocess.run([*_as_other_user(), *command], capture_output=True, check=False)
         if done.returncode:
             raise RuntimeError((done.stdout + done.stderr).decode(errors="replace"))
-        server = PostgresServer(_free_port(), password, folder)
+        server = PostgresServer(free_port(), password, folder)
         server.start()
         try:
             yield server
@@ -159,7 +159,8 @@ def _as_other_user() -> list[str]:
     ]
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of loopback that nobody uses."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

@@ -11,15 +11,16 @@ from typing import NamedTuple
 
 from holodeck_backend_claude.config import DatabaseConfig
 from holodeck_backend_claude.contract import ConfigError
+from holodeck_backend_claude.import_strings import resolve
 from holodeck_backend_claude.retrieval.stores.contract import VectorStore
 
 
 class _Kind(NamedTuple):
-    """A kind of store: the module it needs, the extra that brings it, and how it is made."""
+    """A kind of store: how it is made, the module it needs, and the extra that brings that."""
 
-    needs: str
-    extra: str
     make: Callable[[DatabaseConfig, str, Path], VectorStore]
+    needs: str = "httpx"
+    extra: str = ""
 
 
 def make_store(config: DatabaseConfig, *, owner: str, base_dir: Path) -> VectorStore | None:
@@ -79,8 +80,22 @@ def _faiss(config: DatabaseConfig, collection: str, base_dir: Path) -> VectorSto
     return FaissVectors(base_dir / (config.path or ".holodeck/faiss"), collection)
 
 
+def _server(name: str) -> Callable[[DatabaseConfig, str, Path], VectorStore]:
+    """A store with a URL and a key, which needs no package of its own."""
+
+    def make(config: DatabaseConfig, collection: str, _base_dir: Path) -> VectorStore:
+        kind: Callable[..., VectorStore] = resolve(f"{__package__}.{name}")
+        return kind(collection, url=config.url, api_key=config.secret_of("api_key") or None)
+
+    return make
+
+
 _KINDS = {
-    "postgres": _Kind("psycopg", "postgres", _postgres),
-    "qdrant": _Kind("qdrant_client", "qdrant", _qdrant),
-    "faiss": _Kind("faiss", "faiss", _faiss),
+    "postgres": _Kind(_postgres, "psycopg", "postgres"),
+    "qdrant": _Kind(_qdrant, "qdrant_client", "qdrant"),
+    "faiss": _Kind(_faiss, "faiss", "faiss"),
+    "chromadb": _Kind(_server("chroma:ChromaVectors")),
+    "weaviate": _Kind(_server("weaviate:WeaviateVectors")),
+    "pinecone": _Kind(_server("pinecone:PineconeVectors")),
+    "azure-ai-search": _Kind(_server("azure_search:AzureSearchVectors")),
 }

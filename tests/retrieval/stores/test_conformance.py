@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from holodeck_backend_claude.retrieval.stores.chroma import ChromaVectors
 from holodeck_backend_claude.retrieval.stores.contract import VectorStore
 from holodeck_backend_claude.testing.vector_stores import OpenStore, check_vector_store
+from tests.support.chroma import chroma_server
 from tests.support.postgres import PostgresServer
 
 
@@ -28,6 +31,16 @@ def on_faiss(_postgres: PostgresServer, folder: Path) -> OpenStore:
     from holodeck_backend_claude.retrieval.stores.faiss import FaissVectors
 
     return lambda name: FaissVectors(folder, name)
+
+
+@pytest.fixture(scope="session")
+def chroma() -> Iterator[str]:
+    with chroma_server() as url:
+        yield url
+
+
+async def test_chroma_holds_every_contract(chroma: str) -> None:
+    await check_vector_store(lambda name: ChromaVectors(name, url=chroma))
 
 
 @pytest.mark.parametrize("on", [on_postgres, on_qdrant, on_faiss])
