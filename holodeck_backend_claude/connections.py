@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -24,6 +24,8 @@ Block: TypeAlias = Literal["model", "embedding_provider"]
 """The block of agent.yaml that is meant, for the words of an error."""
 
 OPENAI_URL = "https://api.openai.com/v1"
+GOOGLE_URL = "https://generativelanguage.googleapis.com/v1beta/openai"
+MISTRAL_URL = "https://api.mistral.ai/v1"
 OLLAMA_HOST = "127.0.0.1"
 OLLAMA_PORT = 11434
 AZURE_API_VERSION = "2024-10-21"
@@ -75,20 +77,16 @@ def find_connection(
         ConfigError: A key or address is missing, or the provider is not known here.
     """
     asked = _Asked(config, environment, block)
-    match config.provider:
-        case "openai":
-            endpoint = asked.address("OPENAI_BASE_URL") or OPENAI_URL
-            return _connection(endpoint, asked.key("OPENAI_API_KEY"))
-        case "azure_openai":
-            return _azure(asked)
-        case "ollama":
-            return _ollama(asked)
-        case other:
-            raise ConfigError(
-                f"{block}.provider '{other}' has no API of OpenAI's format. Known are openai, "
-                "azure_openai and ollama, and any other server of that format as openai with "
-                f"{block}.endpoint."
-            )
+    known = _FINDERS if block == "embedding_provider" else _CHAT_FINDERS
+    find = known.get(config.provider)
+    if find is None:
+        *names, last = known
+        raise ConfigError(
+            f"{block}.provider '{config.provider}' has no API of OpenAI's format. Known are "
+            f"{', '.join(names)} and {last}, and any other server of that format as openai with "
+            f"{block}.endpoint."
+        )
+    return find(asked)
 
 
 def is_sendable(key: str) -> bool:
@@ -151,6 +149,22 @@ class _Asked:
         return f"{self.block}.provider '{self.config.provider}'"
 
 
+def _at(url: str, *, address: str, key: str) -> Callable[[_Asked], Connection]:
+    """A provider with an address of its own, and the variables for another one and for the key."""
+    return lambda asked: _connection(asked.address(address) or url, asked.key(key))
+
+
+def _huggingface(asked: _Asked) -> Connection:
+    """A server of Hugging Face's Text Embeddings Inference, yours or a hosted endpoint."""
+    endpoint = asked.address("HF_ENDPOINT_URL")
+    if endpoint is None:
+        raise ConfigError(
+            f"No address for {asked}. Set {asked.block}.endpoint in agent.yaml to the server of "
+            "Text Embeddings Inference, such as http://127.0.0.1:8080/v1."
+        )
+    return _connection(endpoint, asked.own_key() or asked.environment.get("HF_TOKEN") or "none")
+
+
 def _azure(asked: _Asked) -> Connection:
     key = asked.key("AZURE_OPENAI_API_KEY")
     endpoint = asked.address("AZURE_OPENAI_ENDPOINT")
@@ -178,6 +192,19 @@ def _ollama(asked: _Asked) -> Connection:
         port = "" if _PORT.search(host) else f":{OLLAMA_PORT}"
         root = f"http://{host}{port}{slash}{path}"
     return _connection(f"{root}/v1", key)
+
+
+_CHAT_FINDERS: Mapping[str, Callable[[_Asked], Connection]] = {
+    "openai": _at(OPENAI_URL, address="OPENAI_BASE_URL", key="OPENAI_API_KEY"),
+    "azure_openai": _azure,
+    "ollama": _ollama,
+}
+_FINDERS: Mapping[str, Callable[[_Asked], Connection]] = {
+    **_CHAT_FINDERS,
+    "google": _at(GOOGLE_URL, address="GEMINI_BASE_URL", key="GEMINI_API_KEY"),
+    "mistral": _at(MISTRAL_URL, address="MISTRAL_BASE_URL", key="MISTRAL_API_KEY"),
+    "huggingface": _huggingface,
+}
 
 
 def _connection(address: str, key: str, version: str | None = None) -> Connection:

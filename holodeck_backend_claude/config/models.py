@@ -66,7 +66,9 @@ class EmbeddingProviderConfig(Strict):
         dimensions: Length of the vectors, for models that can shorten them.
     """
 
-    provider: Literal["local", "openai", "azure_openai", "ollama"] = "local"
+    provider: Literal[
+        "local", "openai", "azure_openai", "ollama", "google", "mistral", "huggingface"
+    ] = "local"
     name: NonBlank | None = None
     endpoint: NonBlank | None = None
     api_key: Secret | None = None

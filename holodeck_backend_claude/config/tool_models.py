@@ -61,6 +61,8 @@ class VectorstoreTool(ToolConfig):
         meta_prefix: Stands before the names of fields around the records.
         chunk_size: Tokens of one chunk at most.
         chunk_overlap: Tokens a chunk repeats from the one before it.
+        embedding_model: The model of its vectors, instead of ``embedding_provider.name``.
+        embedding_dimensions: Their length, instead of ``embedding_provider.dimensions``.
         database: Where its vectors are kept; None keeps them in its index alone.
         top_k: Passages returned at most.
         min_similarity_score: Passages below this score (0.0 to 1.0) are left out.
@@ -78,6 +80,8 @@ class VectorstoreTool(ToolConfig):
     meta_prefix: NonBlank | None = None
     chunk_size: Whole = Field(default=200, ge=16, le=8_192)
     chunk_overlap: Whole = Field(default=30, ge=0, le=4_096)
+    embedding_model: NonBlank | None = None
+    embedding_dimensions: Whole | None = Field(default=None, gt=0)
     database: DatabaseConfig | None = None
     top_k: Whole = Field(default=5, ge=1, le=100)
     min_similarity_score: Number | None = Field(default=None, ge=0, le=1)
@@ -131,6 +135,7 @@ class HierarchicalDocumentToolConfig(ToolConfig):
         max_subsection_depth: How many levels of numbered parts count; None means all.
         extract_definitions: Whether terms are told with their definitions.
         extract_cross_references: Whether sections that a passage refers to are told with it.
+        embedding_model: The model of its vectors, instead of ``embedding_provider.name``.
         database: Where its vectors are kept; None keeps them in its index alone.
         search_mode: ``semantic`` searches by meaning, ``keyword`` by words, ``exact`` for the
             query word for word, ``hybrid`` fuses all three.
@@ -153,6 +158,7 @@ class HierarchicalDocumentToolConfig(ToolConfig):
     max_subsection_depth: Whole | None = Field(default=None, ge=1)
     extract_definitions: Flag = True
     extract_cross_references: Flag = True
+    embedding_model: NonBlank | None = None
     database: DatabaseConfig | None = None
     search_mode: Literal["semantic", "keyword", "exact", "hybrid"] = "hybrid"
     top_k: Whole = Field(default=10, ge=1, le=100)
@@ -172,12 +178,13 @@ class HierarchicalDocumentToolConfig(ToolConfig):
         return self
 
     @model_validator(mode="after")
-    def _database_is_used(self) -> HierarchicalDocumentToolConfig:
-        if self.database is not None and self.search_mode in ("keyword", "exact"):
-            raise ValueError(
-                f"'database' keeps vectors, and 'search_mode: {self.search_mode}' needs none; "
-                "leave it out, or search by meaning too"
-            )
+    def _vectors_are_used(self) -> HierarchicalDocumentToolConfig:
+        for name in ("database", "embedding_model"):
+            if getattr(self, name) is not None and self.search_mode in ("keyword", "exact"):
+                raise ValueError(
+                    f"'{name}' is about vectors, and 'search_mode: {self.search_mode}' needs "
+                    "none; leave it out, or search by meaning too"
+                )
         return self
 
     @model_validator(mode="after")

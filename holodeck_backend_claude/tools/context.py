@@ -9,8 +9,8 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from holodeck_backend_claude.calls.names import folder_name, legal_name
-from holodeck_backend_claude.config import DatabaseConfig
-from holodeck_backend_claude.contract import AskModel, ShowProgress
+from holodeck_backend_claude.config import DatabaseConfig, EmbeddingProviderConfig
+from holodeck_backend_claude.contract import AskModel, ConfigError, ShowProgress
 from holodeck_backend_claude.hookspecs import ToolContext
 from holodeck_backend_claude.redaction import is_secret_name, passwords_in
 
@@ -36,7 +36,7 @@ class Contexts:
         return ToolContext(
             base_dir=self._agent.base_dir,
             cache_dir=cache_dir(self._agent, config),
-            embeddings=self._embeddings,
+            embeddings=lambda: self._embeddings.of(config),
             ask_model=self._ask_model,
             progress=self._progress,
             log=logging.getLogger(f"holodeck_backend_claude.tool.{legal_name(config.name)}"),
@@ -49,27 +49,48 @@ class Contexts:
 
 
 class _Embeddings:
-    """The agent's embedder, made when first asked for, once, from whichever thread."""
+    """The agent's embedders, made when first asked for, one a model, from whichever thread."""
 
     def __init__(self, agent: Agent) -> None:
         self._agent = agent
         self._lock = Lock()
-        self._made: tuple[Embedder | None] | None = None
+        self._made: dict[tuple[str | None, int | None], Embedder | None] = {}
 
-    def __call__(self) -> Embedder | None:
+    def of(self, config: ToolConfig) -> Embedder | None:
+        """The embedder of a tool: the agent's, or one of the model that the tool names.
+
+        Raises:
+            ConfigError: There is no such model, or a setting or package is missing.
+        """
+        own = (
+            getattr(config, "embedding_model", None),
+            getattr(config, "embedding_dimensions", None),
+        )
         with self._lock:
-            if self._made is None:
-                from holodeck_backend_claude.retrieval import make_embedder
+            if own not in self._made:
+                self._made[own] = self._make(config.name, *own)
+            return self._made[own]
 
-                agent = self._agent
-                self._made = (make_embedder(agent.embedding_provider, agent.environment()),)
-            return self._made[0]
+    def _make(self, tool: str, model: str | None, dimensions: int | None) -> Embedder | None:
+        from holodeck_backend_claude.retrieval import make_embedder
+
+        environment = self._agent.environment()
+        if (model, dimensions) == (None, None):
+            return make_embedder(self._agent.embedding_provider, environment)
+        provider = self._agent.embedding_provider or EmbeddingProviderConfig()
+        named = {"name": model, "dimensions": dimensions}
+        own = {key: value for key, value in named.items() if value is not None}
+        try:
+            return make_embedder(provider.model_copy(update=own), environment)
+        except ConfigError as cause:
+            raise ConfigError(f"the embedding model of tool {tool!r}: {cause}") from cause
 
     async def close(self) -> None:
         with self._lock:
-            (embedder,), self._made = self._made or (None,), None
-        if embedder is not None:
-            await embedder.close()
+            made, self._made = self._made, {}
+        for embedder in made.values():
+            if embedder is not None:
+                await embedder.close()
 
 
 def cache_dir(agent: Agent, config: ToolConfig) -> Path:

@@ -83,7 +83,7 @@ class TestServices:
             make_embedder(EmbeddingProviderConfig().model_copy(update={"provider": "acme"}), {})
         assert str(failure.value) == (
             "embedding_provider.provider: 'acme' is not known; known are 'local', "
-            "'azure_openai', 'ollama', 'openai'"
+            "'azure_openai', 'google', 'huggingface', 'mistral', 'ollama', 'openai'"
         )
 
     @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from aiohttp import web
 
 from holodeck_backend_claude.config import EmbeddingProviderConfig
 from holodeck_backend_claude.connections import Connection
+from holodeck_backend_claude.contract import ConfigError
 from holodeck_backend_claude.retrieval import EmbeddingError, make_embedder
 from holodeck_backend_claude.retrieval.embedding.models import ServiceModel
 from holodeck_backend_claude.retrieval.embedding.services import (
@@ -178,6 +179,42 @@ async def test_ollama_needs_no_key(api: Api) -> None:
     await embedder.embed_query("text")
     await embedder.close()
     assert api.requests[0].model == "nomic-embed-text"
+
+
+@pytest.mark.parametrize(
+    ("provider", "said", "variable", "model"),
+    [
+        ("google", {}, "GEMINI_API_KEY", "gemini-embedding-001"),
+        ("google", {"name": "text-embedding-004"}, "GEMINI_API_KEY", "text-embedding-004"),
+        ("mistral", {}, "MISTRAL_API_KEY", "mistral-embed"),
+        ("huggingface", {"name": "bge-small"}, "HF_TOKEN", "bge-small"),
+    ],
+)
+async def test_other_services_are_asked_in_the_same_format(
+    provider: Any, said: dict[str, Any], variable: str, model: str, api: Api
+) -> None:
+    config = EmbeddingProviderConfig(provider=provider, endpoint=f"{api.url}/v1", **said)
+    embedder = make_embedder(config, {variable: KEY})
+    assert embedder is not None
+    assert (await embedder.embed_documents(["a", "b"])).shape[0] == 2
+    await embedder.close()
+    (request,) = api.requests
+    assert (request.model, request.texts) == (model, ("a", "b"))
+    assert request.headers["authorization"] == f"Bearer {KEY}"
+
+
+@pytest.mark.parametrize(
+    ("said", "problem"),
+    [
+        ({"provider": "huggingface", "name": "x"}, r"No address for .*Text Embeddings Inference"),
+        ({"provider": "huggingface", "endpoint": "http://x"}, "needs the model that its server"),
+        ({"provider": "mistral", "dimensions": 64}, "'mistral' takes none"),
+        ({"provider": "google"}, "GEMINI_API_KEY"),
+    ],
+)
+def test_what_a_service_lacks_is_told(said: dict[str, Any], problem: str) -> None:
+    with pytest.raises(ConfigError, match=problem):
+        make_embedder(EmbeddingProviderConfig(**said), {"MISTRAL_API_KEY": KEY})
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])

@@ -13,10 +13,18 @@ _MOST_DIMENSIONS = 3_072
 
 _DEFAULT_NAMES = {
     "azure_openai": None,
+    "google": "gemini-embedding-001",
+    "huggingface": None,
+    "mistral": "mistral-embed",
     "ollama": "nomic-embed-text",
     "openai": "text-embedding-3-small",
 }
-"""Every service, with the model where agent.yaml names none; on Azure it has to."""
+"""Every service, with the model where agent.yaml names none; where there is none it has to."""
+
+_NEEDED = {
+    "azure_openai": "the name of the embedding deployment",
+    "huggingface": "the model that its server runs",
+}
 
 
 @dataclass(frozen=True)
@@ -64,7 +72,9 @@ def service_model(config: EmbeddingProviderConfig, environment: Mapping[str, str
     name = config.name or _DEFAULT_NAMES[config.provider]
     if name is None:
         raise ConfigError(
-            "embedding_provider.name: 'azure_openai' needs the name of the embedding deployment"
+            f"embedding_provider.name: {config.provider!r} needs {_NEEDED[config.provider]}"
         )
+    if config.dimensions is not None and config.provider == "mistral":
+        raise ConfigError("embedding_provider.dimensions: 'mistral' takes none; leave it out")
     connection = find_connection(config, environment, block="embedding_provider")
     return ServiceModel(config.provider, name, connection, config.dimensions)
