@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from holodeck_backend_claude.claude.transcripts import postgres_schema
 from holodeck_backend_claude.claude.transcripts.store import OPERATION_SECONDS, StoreError
+from holodeck_backend_claude.postgres_address import postgres_address
 from holodeck_backend_claude.redaction import mask_secrets
 
 if TYPE_CHECKING:
@@ -201,22 +202,18 @@ def _socket_of(connection: Connection) -> socket.socket:
 def _address(url: str) -> str:
     """What may be said about where a database is."""
     try:
-        import psycopg
-        from psycopg.conninfo import conninfo_to_dict
+        found = postgres_address(url)
     except ImportError as cause:
         raise StoreError(
             "the session store 'postgres' needs psycopg: "
             "pip install 'holodeck-backend-claude[postgres]'"
         ) from cause
-    try:
-        said = conninfo_to_dict(url)
-    except psycopg.Error:  # it quotes the address, password and all
+    if found is None:
         raise StoreError(
             "claude.sessions.url is no address of a PostgreSQL database; it looks like "
             "postgresql://user:password@host:5432/name"
-        ) from None
-    where = f"{said.get('host') or 'this machine'}:{said.get('port') or 5432}"
-    return f"the PostgreSQL database {said.get('dbname') or said.get('user') or ''!r} on {where}"
+        )
+    return f"the PostgreSQL database {found}"
 
 
 async def _try_lock(connection: Connection, name: str) -> bool:

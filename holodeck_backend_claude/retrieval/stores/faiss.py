@@ -1,4 +1,4 @@
-"""Faiss: an exact index in one file, which one process at a time uses."""
+"""Faiss: an exact index in one file."""
 
 from __future__ import annotations
 
@@ -22,6 +22,9 @@ T = TypeVar("T")
 class FaissVectors:
     """A collection in ``<folder>/<collection>.npz``, replaced as a whole by each change.
 
+    A file that another process replaced is read anew. Two that change it at the same moment are
+    kept apart by the lock of the index whose vectors these are.
+
     Args:
         folder: Where the file is.
         collection: Its name.
@@ -33,6 +36,7 @@ class FaissVectors:
         self._calls = StoreCalls(self.address)
         self._lock = Lock()
         self._index: Index = None
+        self._file_read = 0  # the inode of the file that is in memory
         self._mark = ""
         self._ids: dict[int, UUID] = {}  # by the number that Faiss knows an id by
 
@@ -40,7 +44,7 @@ class FaissVectors:
         """See :class:`VectorStore`."""
 
         def work() -> str | None:
-            if self._index is None and not self._file.exists():
+            if not self._file.exists():
                 return None
             self._loaded()
             return self._mark
@@ -134,15 +138,17 @@ class FaissVectors:
     def _loaded(self) -> Index:
         import faiss
 
-        if self._index is None:
-            try:
+        try:
+            inode = self._file.stat().st_ino
+            if self._index is None or inode != self._file_read:
                 with np.load(self._file, allow_pickle=False) as kept:
                     self._index = faiss.deserialize_index(kept["index"])
                     self._mark = str(kept["mark"])
                     ids = [UUID(bytes=row.tobytes()) for row in kept["ids"]]
-            except FileNotFoundError as cause:
-                raise StoreError(f"the vector store {self.address} is gone") from cause
-            self._ids = {_number(each): each for each in ids}
+                self._ids = {_number(each): each for each in ids}
+                self._file_read = inode
+        except FileNotFoundError as cause:
+            raise StoreError(f"the vector store {self.address} is gone") from cause
         return self._index
 
     def _save(self) -> None:
@@ -158,6 +164,7 @@ class FaissVectors:
             ids=ids.reshape(-1, 16),
         )
         new.replace(self._file)
+        self._file_read = self._file.stat().st_ino
 
 
 def _number(of: UUID) -> int:

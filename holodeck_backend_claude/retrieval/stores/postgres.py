@@ -10,6 +10,7 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
+from holodeck_backend_claude.postgres_address import postgres_address
 from holodeck_backend_claude.retrieval.stores.calls import StoreCalls
 from holodeck_backend_claude.retrieval.stores.contract import StoreError, as_lists
 
@@ -189,16 +190,10 @@ async def _schema_of_pgvector(connection: Connection) -> str:
 
 
 def _address(url: str) -> str:
-    """What may be said about where a database is."""
-    import psycopg
-    from psycopg.conninfo import conninfo_to_dict
-
-    try:
-        said = conninfo_to_dict(url)
-    except psycopg.Error:  # it quotes the address, password and all
+    found = postgres_address(url)
+    if found is None:
         raise StoreError(
             "database.connection_string is no address of a PostgreSQL database; it looks like "
             "postgresql://user:password@host:5432/name"
-        ) from None
-    where = f"{said.get('host') or 'this machine'}:{said.get('port') or 5432}"
-    return f"PostgreSQL {said.get('dbname') or said.get('user') or ''!r} on {where}"
+        )
+    return f"PostgreSQL {found}"

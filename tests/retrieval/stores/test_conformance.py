@@ -9,7 +9,7 @@ import pytest
 
 from holodeck_backend_claude.retrieval.stores.chroma import ChromaVectors
 from holodeck_backend_claude.retrieval.stores.contract import VectorStore
-from holodeck_backend_claude.testing.vector_stores import OpenStore, check_vector_store
+from holodeck_backend_claude.testing.vector_stores import OpenStore, check_vector_store, made
 from tests.support.chroma import chroma_server
 from tests.support.postgres import PostgresServer
 
@@ -62,3 +62,18 @@ async def test_a_store_that_breaks_a_contract_is_told_by_number(tmp_path: Path) 
 
     with pytest.raises(AssertionError, match=r"contract 9, what is removed is not found"):
         await check_vector_store(open_store)
+
+
+async def test_a_faiss_file_that_another_process_replaced_is_read_anew(tmp_path: Path) -> None:
+    from holodeck_backend_claude.retrieval.stores.faiss import FaissVectors
+
+    ours, theirs = FaissVectors(tmp_path, "c"), FaissVectors(tmp_path, "c")
+    vectors = made(3)
+    first, second, third = ({number: row} for number, row in vectors.items())
+    await ours.create("mark", dimensions=8)
+    await ours.put(first)
+    await theirs.put(second)
+    await ours.put(third)
+    assert await theirs.has(list(vectors)) == set(vectors)
+    await theirs.drop()
+    assert await ours.mark() is None
