@@ -1,4 +1,4 @@
-"""The whole plugin API: two hooks, and the descriptions they return.
+"""The whole plugin API: three hooks, and the descriptions they return.
 
 A plugin is a module (or object) named by an entry point of the group ``holodeck``. It may define
 
@@ -10,13 +10,16 @@ A plugin is a module (or object) named by an entry point of the group ``holodeck
     @hookimpl
     def holodeck_adapt_tool(): ...
 
-Both hooks take nothing and return frozen descriptions, so that listing plugins runs no tool code
+    @hookimpl
+    def holodeck_register_reranker(): ...
+
+All hooks take nothing and return frozen descriptions, so that listing plugins runs no tool code
 and opens no connection. Wherever a description takes a callable or a class, it also takes an
 import string ``"package.module:attribute"``, so that heavy libraries load only when used.
 
-Names (of backends, providers, tool types and settings blocks) are 1 to 64 of the characters
-``a-z 0-9 _ - .`` with a letter or digit at both ends. A plugin whose hooks or descriptions are
-not sound, or that claims a name another one has, is left out whole.
+Names (of backends, providers, tool types, rerankers and settings blocks) are 1 to 64 of the
+characters ``a-z 0-9 _ - .`` with a letter or digit at both ends. A plugin whose hooks or
+descriptions are not sound, or that claims a name another one has, is left out whole.
 """
 
 from __future__ import annotations
@@ -33,11 +36,12 @@ import pluggy
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from holodeck_backend_claude.config import Agent, ToolConfig
+    from holodeck_backend_claude.config import Agent, RerankerConfig, ToolConfig
     from holodeck_backend_claude.contract import (
         AgentBackend,
         AskModel,
         Embedder,
+        Reranker,
         ShowProgress,
         StoredSessions,
         ToolAdapter,
@@ -51,7 +55,9 @@ __all__ = [  # without the hooks themselves: a plugin that imports all of it has
     "BackendType",
     "ConfigClass",
     "ImportString",
+    "OpenReranker",
     "OpenSessions",
+    "RerankerType",
     "ToolContext",
     "ToolType",
     "hookimpl",
@@ -67,6 +73,9 @@ hookimpl = pluggy.HookimplMarker(PROJECT)
 ImportString: TypeAlias = str
 """``"package.module:attribute"``, resolved when the thing is first used."""
 
+OpenReranker: TypeAlias = "Callable[[RerankerConfig], AbstractAsyncContextManager[Reranker]]"
+"""``open_reranker(model)`` opens the reranker that ``reranker_model`` of a tool names."""
+
 
 @dataclass(frozen=True)
 class ToolContext:
@@ -81,6 +90,8 @@ class ToolContext:
         progress: ``progress(label, done, total)``, for bars on long work.
         log: The logger of this tool.
         anew: Whether what the tool keeps in ``cache_dir`` is to be made anew.
+        open_reranker: ``open_reranker(model)``: an async context manager around the ``Reranker``
+            that a ``reranker_model`` names; None where there are none.
     """
 
     base_dir: Path
@@ -90,6 +101,7 @@ class ToolContext:
     progress: ShowProgress
     log: logging.Logger
     anew: bool = False
+    open_reranker: OpenReranker | None = None
 
 
 ConfigClass: TypeAlias = "type[ToolConfig]"
@@ -172,6 +184,25 @@ class AdapterOverride:
     adapter: AdapterFactory | ImportString
 
 
+@dataclass(frozen=True)
+class RerankerType:
+    """A way to rank the passages that a search found once more.
+
+    Attributes:
+        provider: What ``reranker_model.provider`` of a search tool calls it.
+        open: ``open(model, context)``: an async context manager around a ``Reranker``; ``model`` is
+            ``reranker_model`` of the tool (``provider``, ``name``), ``context`` that of the tool.
+        replaces: True to take the name over from a built-in one.
+    """
+
+    provider: str
+    open: (
+        Callable[[RerankerConfig, ToolContext], AbstractAsyncContextManager[Reranker]]
+        | ImportString
+    )
+    replaces: bool = False
+
+
 @hookspec
 def holodeck_register_backend() -> BackendType | Sequence[BackendType]:  # type: ignore[empty-body]
     """Contribute one backend or several."""
@@ -182,3 +213,10 @@ def holodeck_adapt_tool() -> (  # type: ignore[empty-body]
     ToolType | AdapterOverride | Sequence[ToolType | AdapterOverride]
 ):
     """Contribute tool types, or other adapters for existing types on one backend."""
+
+
+@hookspec
+def holodeck_register_reranker() -> (  # type: ignore[empty-body]
+    RerankerType | Sequence[RerankerType]
+):
+    """Contribute one reranker or several."""

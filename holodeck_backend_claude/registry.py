@@ -14,12 +14,13 @@ if TYPE_CHECKING:
         AdapterFactory,
         AdapterOverride,
         BackendType,
+        RerankerType,
         ToolType,
     )
 
 T = TypeVar("T")
 
-NameKind: TypeAlias = Literal["backend", "provider", "tool", "settings", "adapter"]
+NameKind: TypeAlias = Literal["backend", "provider", "tool", "settings", "adapter", "reranker"]
 """What a plugin can claim a name for."""
 
 
@@ -119,6 +120,7 @@ class Registry:
         backends: By name.
         tool_types: By the tag used in agent.yaml.
         overrides: Adapters for a tool type on one backend, by ``(type, backend)``.
+        rerankers: By the provider that ``reranker_model`` names.
         absent: The plugins that are installed but left out, for the words of a refusal.
         given: What this run of an agent is given; no plugin contributes to it.
     """
@@ -126,6 +128,7 @@ class Registry:
     backends: dict[str, Provided[BackendType]] = field(default_factory=dict)
     tool_types: dict[str, Provided[ToolType]] = field(default_factory=dict)
     overrides: dict[tuple[str, str], Provided[AdapterOverride]] = field(default_factory=dict)
+    rerankers: dict[str, Provided[RerankerType]] = field(default_factory=dict)
     absent: tuple[Absent, ...] = ()
     given: Given = Given()
 

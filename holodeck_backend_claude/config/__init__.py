@@ -22,6 +22,7 @@ from holodeck_backend_claude.config.models import (
 from holodeck_backend_claude.config.observability import ObservabilityConfig
 from holodeck_backend_claude.config.paths import ExistingPath
 from holodeck_backend_claude.config.problems import AgentFileError, Problem
+from holodeck_backend_claude.config.ranking_models import KeywordIndexConfig, RerankerConfig
 from holodeck_backend_claude.config.tool_models import (
     FunctionTool,
     HierarchicalDocumentToolConfig,
@@ -43,12 +44,14 @@ __all__ = [
     "FunctionTool",
     "HierarchicalDocumentToolConfig",
     "Instructions",
+    "KeywordIndexConfig",
     "MCPTool",
     "ModelConfig",
     "ObservabilityConfig",
     "PluginsConfig",
     "Problem",
     "PromptTool",
+    "RerankerConfig",
     "Source",
     "ToolConfig",
     "ToolUnion",

@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 from holodeck_backend_claude.config.base import Flag, NonBlank, Number, Seconds, Strict, Whole
 from holodeck_backend_claude.config.database import DatabaseConfig
 from holodeck_backend_claude.config.paths import ExistingPath
+from holodeck_backend_claude.config.ranking_models import KeywordIndexConfig, RerankerConfig
 from holodeck_backend_claude.contract import (
     DEFAULT_CALL_SECONDS,
     DEFAULT_CALLS_AT_ONCE,
@@ -145,6 +146,9 @@ class HierarchicalDocumentToolConfig(ToolConfig):
         keyword_weight: How much the search by words counts.
         exact_weight: How much it counts that a passage holds the query word for word.
         rrf_k: How slowly the fused score falls with the rank.
+        enable_reranking: Whether ``reranker_model`` ranks the best passages once more.
+        reranker_model: Who does.
+        keyword_index: Where words are looked up; None means the built-in index.
     """
 
     type: Literal["hierarchical_document"] = "hierarchical_document"
@@ -167,6 +171,18 @@ class HierarchicalDocumentToolConfig(ToolConfig):
     keyword_weight: Number = Field(default=0.3, ge=0, le=1)
     exact_weight: Number = Field(default=0.2, ge=0, le=1)
     rrf_k: Whole = Field(default=60, ge=1)
+    enable_reranking: Flag = False
+    reranker_model: RerankerConfig | None = None
+    keyword_index: KeywordIndexConfig | None = None
+
+    @model_validator(mode="after")
+    def _has_a_reranker(self) -> HierarchicalDocumentToolConfig:
+        if self.enable_reranking and self.reranker_model is None:
+            raise ValueError(
+                "'enable_reranking' needs 'reranker_model': {provider: local, name: FOLDER} for a "
+                "cross-encoder, or the provider of a plugin"
+            )
+        return self
 
     @model_validator(mode="after")
     def _overlap_is_smaller(self) -> HierarchicalDocumentToolConfig:

@@ -34,6 +34,7 @@ from holodeck_backend_claude.contract.permissions import (
     AskPermission,
     PermissionRequest,
 )
+from holodeck_backend_claude.contract.reranking import Reranker
 from holodeck_backend_claude.contract.results import (
     ExecutionResult,
 )
@@ -85,6 +86,7 @@ __all__ = [
     "JsonSchema",
     "PermissionRequest",
     "PluginError",
+    "Reranker",
     "ResourceContent",
     "Retrying",
     "ShowProgress",

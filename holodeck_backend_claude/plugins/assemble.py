@@ -63,6 +63,8 @@ def _registered(candidates: Sequence[Candidate]) -> Registry:
             registry.backends[backend.name] = Provided(backend, origin)
         for tool in candidate.contribution.tool_types:
             registry.tool_types[tool.type] = Provided(tool, origin)
+        for reranker in candidate.contribution.rerankers:
+            registry.rerankers[reranker.provider] = Provided(reranker, origin)
     return registry
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from holodeck_backend_claude.contract import PluginError
-from holodeck_backend_claude.hookspecs import AdapterOverride, BackendType, ToolType
+from holodeck_backend_claude.hookspecs import AdapterOverride, BackendType, RerankerType, ToolType
 from holodeck_backend_claude.import_strings import is_import_string
 from holodeck_backend_claude.plugins.hooks import Hooks
 
@@ -32,9 +32,10 @@ class Contribution:
     backends: tuple[BackendType, ...] = ()
     tool_types: tuple[ToolType, ...] = ()
     overrides: tuple[AdapterOverride, ...] = ()
+    rerankers: tuple[RerankerType, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.backends or self.tool_types or self.overrides)
+        return bool(self.backends or self.tool_types or self.overrides or self.rerankers)
 
     def lines(self) -> tuple[str, ...]:
         """Each thing it brings in a few words, as the listing shows it."""
@@ -42,6 +43,7 @@ class Contribution:
             *(f"backend {backend.name}" for backend in self.backends),
             *(f"tool {tool.type}" for tool in self.tool_types),
             *(f"adapter {override.type} on {override.backend}" for override in self.overrides),
+            *(f"reranker {reranker.provider}" for reranker in self.rerankers),
         )
 
 
@@ -54,6 +56,9 @@ def read_contribution(plugin: object, hooks: Hooks) -> Contribution:
     with hooks.of(plugin):
         backends = _described("holodeck_register_backend", hooks.register_backend(), (BackendType,))
         tools = _described("holodeck_adapt_tool", hooks.adapt_tool(), (ToolType, AdapterOverride))
+        rerankers = _described(
+            "holodeck_register_reranker", hooks.register_reranker(), (RerankerType,)
+        )
     for backend in backends:
         _check_backend(backend)
     tool_types = tuple(each for each in tools if isinstance(each, ToolType))
@@ -62,7 +67,9 @@ def read_contribution(plugin: object, hooks: Hooks) -> Contribution:
         _check_tool_type(tool_type)
     for override in overrides:
         _check_override(override)
-    return Contribution(tuple(backends), tool_types, overrides)
+    for reranker in rerankers:
+        _check_reranker(reranker)
+    return Contribution(tuple(backends), tool_types, overrides, tuple(rerankers))
 
 
 def _described(hook: str, answers: Sequence[object], kinds: tuple[type[T], ...]) -> list[T]:
@@ -129,6 +136,13 @@ def _check_override(override: AdapterOverride) -> None:
     _check_tag(label, "type", override.type)
     _check_tag(label, "backend", override.backend)
     _check_loadable(label, "adapter", override.adapter)
+
+
+def _check_reranker(reranker: RerankerType) -> None:
+    label = f"RerankerType({_short(reranker.provider)})"
+    _check_tag(label, "provider", reranker.provider)
+    _check_loadable(label, "open", reranker.open)
+    _check_flag(label, reranker.replaces)
 
 
 def _check_tag(label: str, field: str, value: object) -> None:

@@ -16,6 +16,7 @@ _WORDS: dict[NameKind, str] = {
     "tool": "the tool type",
     "settings": "the settings block",
     "adapter": "the adapter",
+    "reranker": "the reranker",
 }
 
 
@@ -71,6 +72,8 @@ def claims_of(candidate: Candidate) -> Iterator[Claim]:
             yield Claim("settings", backend.settings_key, backend.replaces)
     for tool in candidate.contribution.tool_types:
         yield Claim("tool", tool.type, tool.replaces)
+    for reranker in candidate.contribution.rerankers:
+        yield Claim("reranker", reranker.provider, reranker.replaces)
     for override in candidate.contribution.overrides:
         # An adapter goes with the type and backend it was written for.
         takes_over = candidate.replaces("tool", override.type) or candidate.replaces(

@@ -56,6 +56,10 @@ class Hooks:
         """What ``holodeck_adapt_tool`` returned, unchecked; one entry per answer."""
         return self._call("holodeck_adapt_tool")
 
+    def register_reranker(self) -> list[object]:
+        """What ``holodeck_register_reranker`` returned, unchecked; one entry per answer."""
+        return self._call("holodeck_register_reranker")
+
     def _call(self, hook: str) -> list[object]:
         with contained(hook):
             answers: list[object] = getattr(self._manager.hook, hook)()

@@ -4,43 +4,49 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
 from holodeck_backend_claude.calls.names import folder_name, legal_name
 from holodeck_backend_claude.config import DatabaseConfig, EmbeddingProviderConfig
-from holodeck_backend_claude.contract import AskModel, ConfigError, ShowProgress
+from holodeck_backend_claude.contract import AskModel, ConfigError
 from holodeck_backend_claude.hookspecs import ToolContext
 from holodeck_backend_claude.redaction import is_secret_name, passwords_in
+from holodeck_backend_claude.tools.rerankers import open_reranker
 
 if TYPE_CHECKING:
     from holodeck_backend_claude.config import Agent, ToolConfig
     from holodeck_backend_claude.contract import Embedder
+    from holodeck_backend_claude.registry import Registry
 
 
 class Contexts:
     """Makes the context of each tool of an agent; they share one embedder."""
 
     def __init__(
-        self, agent: Agent, *, ask_model: AskModel, progress: ShowProgress, anew: bool = False
+        self, agent: Agent, registry: Registry, *, ask_model: AskModel, anew: bool = False
     ) -> None:
         self._agent = agent
+        self._registry = registry
         self._anew = anew
         self._ask_model = ask_model
-        self._progress = progress
         self._embeddings = _Embeddings(agent)
 
     def of(self, config: ToolConfig) -> ToolContext:
         """The context of one tool."""
-        return ToolContext(
+        context = ToolContext(
             base_dir=self._agent.base_dir,
             cache_dir=cache_dir(self._agent, config),
             embeddings=lambda: self._embeddings.of(config),
             ask_model=self._ask_model,
-            progress=self._progress,
+            progress=self._registry.given.progress,
             log=logging.getLogger(f"holodeck_backend_claude.tool.{legal_name(config.name)}"),
             anew=self._anew,
+        )
+        return replace(
+            context, open_reranker=lambda model: open_reranker(model, context, self._registry)
         )
 
     async def close(self) -> None:

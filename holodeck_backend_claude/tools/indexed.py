@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holodeck_backend_claude.config import HierarchicalDocumentToolConfig, VectorstoreTool
-from holodeck_backend_claude.contract import Embedder, ShowProgress
+from holodeck_backend_claude.contract import Embedder, Reranker, ShowProgress
 from holodeck_backend_claude.retrieval import (
     ChunkSettings,
     Database,
@@ -65,6 +65,7 @@ class IndexedDocuments:
         cache_dir: The folder of this tool's index, for it alone.
         embedder: Who makes vectors, closed by whoever made it; None for search by keyword only.
         store: Where vectors are searched, closed with the tool; None searches them in memory.
+        reranker: Who ranks the best passages once more, closed by whoever opened it.
         progress: ``progress(label, done, total)``, told how far the indexing is.
         log: Where messages go.
 
@@ -82,6 +83,7 @@ class IndexedDocuments:
         cache_dir: Path,
         embedder: Embedder | None,
         store: VectorStore | None = None,
+        reranker: Reranker | None = None,
         progress: ShowProgress | None = None,
         log: logging.Logger | None = None,
     ) -> None:
@@ -100,7 +102,9 @@ class IndexedDocuments:
             remote=RemoteVectors(store, owner_of(Path(cache_dir))) if store else None,
         )
         self._store = store
-        self._searcher = Searcher(self._database, embedder, how.ranking, store=store)
+        self._searcher = Searcher(
+            self._database, embedder, how.ranking, store=store, reranker=reranker
+        )
         self._wants_vectors = "semantic" in how.ranking.weights
         self._how = how
         self._has_only_vectors = how.ranking.mode == "semantic"

@@ -42,9 +42,7 @@ class Instances:
         self, agent: Agent, registry: Registry, *, ask_model: AskModel, anew: bool = False
     ) -> None:
         self._registry = registry
-        self._contexts = Contexts(
-            agent, ask_model=ask_model, progress=registry.given.progress, anew=anew
-        )
+        self._contexts = Contexts(agent, registry, ask_model=ask_model, anew=anew)
         self._owners: list[ToolOwner] = []
         remember_secrets(secrets_of(agent))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from holodeck_backend_claude.hookspecs import ToolType, hookimpl
+from holodeck_backend_claude.hookspecs import RerankerType, ToolType, hookimpl
 
 HOLODECK_API = 1
 
@@ -36,4 +36,13 @@ def holodeck_adapt_tool() -> Sequence[ToolType]:
             open=f"{_HERE}.mcp.opening:open_mcp",
             instructions=f"{_HERE}.mcp.opening:instructions",
         ),
+    )
+
+
+@hookimpl
+def holodeck_register_reranker() -> RerankerType:
+    """A cross-encoder in a folder."""
+    return RerankerType(
+        provider="local",
+        open="holodeck_backend_claude.retrieval.ranking.cross_encoder:open_cross_encoder",
     )

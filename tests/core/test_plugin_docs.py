@@ -19,7 +19,7 @@ from holodeck_backend_claude.plugins.hooks import HOOKS
 
 DOCS = Path(__file__).parents[2] / "docs"
 REFERENCE = (DOCS / "plugins" / "reference.md").read_text(encoding="utf-8")
-DESCRIPTIONS = ("BackendType", "ToolType", "AdapterOverride", "ToolContext")
+DESCRIPTIONS = ("BackendType", "ToolType", "AdapterOverride", "RerankerType", "ToolContext")
 
 
 def blocks(page: Path, language: str) -> list[tuple[str, str]]:
@@ -34,8 +34,10 @@ def declaration(field: dataclasses.Field[object]) -> str:
     return f"    {field.name}: {field.type}{default}\n"
 
 
-def test_there_are_the_two_hooks() -> None:
-    assert HOOKS == ("holodeck_adapt_tool", "holodeck_register_backend")
+def test_there_are_the_three_hooks() -> None:
+    assert HOOKS == (
+        "holodeck_adapt_tool", "holodeck_register_backend", "holodeck_register_reranker",
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("hook", HOOKS)

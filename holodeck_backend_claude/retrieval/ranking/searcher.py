@@ -12,17 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holodeck_backend_claude.concurrency.threads import in_thread
-from holodeck_backend_claude.contract import Embedder
+from holodeck_backend_claude.contract import Embedder, Reranker
 from holodeck_backend_claude.retrieval.embedding.embeddings import unit_vector
 from holodeck_backend_claude.retrieval.errors import EmbeddingError
-from holodeck_backend_claude.retrieval.indexing import glossary, store
+from holodeck_backend_claude.retrieval.indexing import store
 from holodeck_backend_claude.retrieval.indexing.database import Database
 from holodeck_backend_claude.retrieval.indexing.remote import chunks_of
 from holodeck_backend_claude.retrieval.indexing.vectorize import identity
 from holodeck_backend_claude.retrieval.ranking.exact import exact_matches
+from holodeck_backend_claude.retrieval.ranking.found import Match, in_order, results_of
 from holodeck_backend_claude.retrieval.ranking.fusion import fuse_ranks, ranks_of
 from holodeck_backend_claude.retrieval.ranking.keywords import MOST_QUERY_CHARS, match_expression
 from holodeck_backend_claude.retrieval.ranking.matrix import Matrix, MatrixCache, matrix_of
+from holodeck_backend_claude.retrieval.ranking.reranking import CANDIDATES, reranked
 from holodeck_backend_claude.retrieval.ranking.settings import MEASURED, Leg, RankingSettings
 from holodeck_backend_claude.retrieval.results import SearchResult
 from holodeck_backend_claude.retrieval.stores import StoreError, VectorStore
@@ -31,12 +33,6 @@ log = logging.getLogger(__name__)
 
 _DEPTH = 100
 """Passages of each ranking that are fused, unless more are asked for."""
-
-
-_DEFINITIONS, _REFERENCES = 10, 5
-"""With one result, at most."""
-
-_LONGEST_BEGINNING = 500
 
 
 @dataclass(frozen=True)
@@ -48,24 +44,6 @@ class _Query:
     nearest: list[UUID] | None
 
 
-@dataclass(frozen=True)
-class _Match:
-    """A passage with all its scores."""
-
-    chunk_id: int
-    fused: float
-    cosine: float | None
-    keyword: float | None
-    is_exact: bool = False
-
-    @property
-    def similarity(self) -> float:
-        """What a least similarity is compared with."""
-        if self.cosine is not None:
-            return self.cosine
-        return self.keyword if self.keyword is not None else float(self.is_exact)
-
-
 class Searcher:
     """Searches one index.
 
@@ -74,6 +52,7 @@ class Searcher:
         embedder: Who makes the vector of a query; None for keywords only.
         ranking: Which rankings are fused.
         store: Where the nearest vectors are found; None finds them in memory.
+        reranker: Who ranks the best passages once more; None for nobody.
     """
 
     def __init__(
@@ -83,12 +62,14 @@ class Searcher:
         ranking: RankingSettings = MEASURED,
         *,
         store: VectorStore | None = None,
+        reranker: Reranker | None = None,
     ) -> None:
         self._database = database
         self._weights = ranking.weights
         self._rrf_k = ranking.rrf_k
         self._embedder = embedder
         self._store = store
+        self._reranker = reranker
         self._matrices = MatrixCache(identity(embedder)) if embedder else None
 
     async def search(
@@ -100,7 +81,7 @@ class Searcher:
         only one did, its own score: the cosine, the keyword score relative to the best passage,
         or 1.0 for a passage that holds the query. A passage that has no vector, or none yet, ranks
         by meaning where it ranks by keyword: to count it as not found would put whatever has a
-        vector before it.
+        vector before it. Where a reranker answered, it is the reranker's score.
 
         Args:
             query: Any text; what stands behind its first 8,000 characters does not count.
@@ -120,7 +101,13 @@ class Searcher:
             nearest = await self._nearest(self._store, vector, max(_DEPTH, limit))
             vector = None if nearest is None else vector
         what = _Query(cleaned, vector, nearest)
-        return await in_thread(self._search, what, limit, min_similarity)
+        if self._reranker is None:
+            return await in_thread(self._search, what, limit, min_similarity)
+        most = max(CANDIDATES, limit)
+        found = await in_thread(self._passages, what, most, min_similarity)
+        scores = await reranked(self._reranker, cleaned, list(found.values()))
+        matches = in_order(list(found), scores)[:limit]
+        return await in_thread(self._results, matches, cleaned)
 
     async def _nearest(
         self, place: VectorStore, vector: NDArray[np.float32], depth: int
@@ -146,14 +133,29 @@ class Searcher:
         self, query: _Query, limit: int, min_similarity: float | None
     ) -> list[SearchResult]:
         with self._database.reading() as db:
-            matches = self._matches(db, query, max(_DEPTH, limit))
-            if min_similarity is not None:
-                matches = [match for match in matches if match.similarity >= min_similarity]
-            best = matches[:limit]
-            chunks = store.chunks(db, [match.chunk_id for match in best])
-            return [_result(db, match, chunks[match.chunk_id], query.text) for match in best]
+            return results_of(db, self._best(db, query, limit, min_similarity), query.text)
 
-    def _matches(self, db: sqlite3.Connection, query: _Query, depth: int) -> list[_Match]:
+    def _passages(
+        self, query: _Query, limit: int, min_similarity: float | None
+    ) -> dict[Match, str]:
+        with self._database.reading() as db:
+            matches = self._best(db, query, limit, min_similarity)
+            chunks = store.chunks(db, [match.chunk_id for match in matches])
+        return {match: chunks[match.chunk_id].content for match in matches}
+
+    def _results(self, matches: list[Match], query: str) -> list[SearchResult]:
+        with self._database.reading() as db:
+            return results_of(db, matches, query)
+
+    def _best(
+        self, db: sqlite3.Connection, query: _Query, limit: int, min_similarity: float | None
+    ) -> list[Match]:
+        matches = self._matches(db, query, max(_DEPTH, limit))
+        if min_similarity is not None:
+            matches = [match for match in matches if match.similarity >= min_similarity]
+        return matches[:limit]
+
+    def _matches(self, db: sqlite3.Connection, query: _Query, depth: int) -> list[Match]:
         vector = query.vector
         keyword: dict[int, float] = {}
         if "keyword" in self._weights:
@@ -174,7 +176,7 @@ class Searcher:
             cosines |= matrix.cosines(vector, sorted(others))
         fused = self._fused({leg: found for leg, found in legs.items() if found}, cosines)
         matches = [
-            _Match(number, score, cosines.get(number), keyword.get(number), number in legs["exact"])
+            Match(number, score, cosines.get(number), keyword.get(number), number in legs["exact"])
             for number, score in fused.items()
         ]
         return sorted(matches, key=lambda m: (-m.fused, -m.similarity, m.chunk_id))
@@ -235,34 +237,3 @@ def _clean(query: str) -> str:
     """The part of a query that counts, without what is no character."""
     head = query[:MOST_QUERY_CHARS].replace("\0", " ")
     return head.encode("utf-8", "replace").decode("utf-8").strip()
-
-
-def _result(
-    db: sqlite3.Connection, match: _Match, chunk: store.StoredChunk, query: str
-) -> SearchResult:
-    return SearchResult(
-        chunk_id=f"{chunk.path}#{chunk.ordinal}",
-        content=chunk.content,
-        fused_score=match.fused,
-        source_path=chunk.path,
-        parent_chain=chunk.parent_chain,
-        section_id=chunk.section_id,
-        subsection_ids=chunk.subsection_ids,
-        semantic_score=None if match.cosine is None else min(1.0, max(0.0, match.cosine)),
-        keyword_score=match.keyword,
-        exact_match=match.is_exact or query.casefold() in chunk.content.casefold(),
-        definitions_context=_definitions(db, chunk),
-        chunk_type=chunk.kind,
-        record_id=chunk.record_id,
-        metadata=chunk.metadata,
-    )
-
-
-def _definitions(db: sqlite3.Connection, chunk: store.StoredChunk) -> list[tuple[str, str]]:
-    """What a reader of the passage should know: terms in it, and where it refers to."""
-    found = glossary.definitions_for(db, chunk.path, chunk.content, most=_DEFINITIONS)
-    for label, section_id in chunk.references[:_REFERENCES]:
-        beginning = glossary.beginning_of_section(db, chunk.path, section_id)
-        if beginning is not None:
-            found.append((label, " ".join(beginning.split())[:_LONGEST_BEGINNING]))
-    return found
