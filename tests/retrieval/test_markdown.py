@@ -102,3 +102,29 @@ def test_nothing_of_the_text_is_lost() -> None:
     text = "a\n# b\nc\n```\nd\n```\ne | f\n--|--\n1 | 2\n<!-- g -->\n- h\n\n    i\n"
     kept = "".join(s.heading + "".join(b.text for b in s.blocks) for s in sections(text))
     assert sorted(kept.replace("\n", "")) == sorted(text.replace("\n", ""))
+
+
+def test_a_paragraph_right_above_a_table_is_kept_whatever_stands_below_it() -> None:
+    text = "A paragraph.\na | b\n--|--\n1 | 2\nmore\n===\nlast"
+    assert [(block.kind, block.text) for block in only(text).blocks] == [
+        ("text", "A paragraph."),
+        ("table", "a | b\n--|--\n1 | 2\nmore\n===\nlast"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "title"),
+    [
+        ("# A #", "A"),
+        ("# A ##  ", "A"),
+        ("# A#", "A#"),
+        ("# A # b", "A # b"),
+        ("# #", ""),
+        ("#", ""),
+        ("##\t A \t#", "A"),
+        ("# C# #", "C#"),
+    ],
+)
+def test_marks_that_close_a_heading_are_not_of_its_title(line: str, title: str) -> None:
+    ((_, found),) = [(s.level, s.chain[-1] if s.chain else "") for s in sections(line)[1:]]
+    assert found == title

@@ -11,12 +11,17 @@ from itertools import chain, repeat
 from holodeck_backend_claude.retrieval.documents.definitions import Definition, definitions_in
 from holodeck_backend_claude.retrieval.documents.domains import Domain, subdivided
 from holodeck_backend_claude.retrieval.documents.kinds import Kind, kind_of
-from holodeck_backend_claude.retrieval.documents.markdown import Block, Section, sections
+from holodeck_backend_claude.retrieval.documents.markdown import (
+    LONGEST_TITLE,
+    Block,
+    Section,
+    sections,
+)
 from holodeck_backend_claude.retrieval.documents.records import Record
 from holodeck_backend_claude.retrieval.documents.references import Places, Reference
 from holodeck_backend_claude.retrieval.documents.segments import Segment, block_segments
 
-CHUNKER = "headings-1"
+CHUNKER = "headings-2"
 """Changes whenever the same document would be cut otherwise; part of the index fingerprint."""
 
 _PARAGRAPH_GAP = re.compile(r"\n[ \t]*\n\s*")
@@ -170,11 +175,12 @@ def _directly_below(parts: Sequence[Section]) -> list[list[str]]:
 def _section_chunks(section: Section, has_children: bool, size: int, overlap: int) -> list[Chunk]:
     heading = block_segments(Block("text", section.heading), size)
     groups = [segments for block in section.blocks if (segments := block_segments(block, size))]
-    if not groups and not has_children and section.chain:
-        groups, heading, first_context = [heading], [], section.chain[:-1]
-    elif groups and heading and _tokens(heading) + groups[0][0].tokens <= size:
+    is_cut = len(section.heading) > LONGEST_TITLE  # in the chain, as a long paragraph above --- is
+    if groups and heading and _tokens(heading) + groups[0][0].tokens <= size:
         groups[0] = [*(replace(segment, repeats=False) for segment in heading), *groups[0]]
         first_context = section.chain[:-1]
+    elif section.chain and (is_cut or not (groups or has_children)):
+        groups, first_context = [heading, *groups], section.chain[:-1]
     else:  # a heading without text of its own is in the context of what is below it
         first_context = section.chain
     packer = _Packer(size, overlap)

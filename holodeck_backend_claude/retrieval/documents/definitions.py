@@ -13,16 +13,19 @@ LONGEST_TEXT = 500
 _MOST_WORDS = 8
 
 _OPEN, _CLOSE = "\"“„«‘'", "\"”“»’'"
+_GAP = r"\s{1,20}"  # bounded, so that a long run of blanks is not tried in every division
 _VERBS = (
-    r"(?:shall\s+)?means?|(?:shall\s+)?refers?\s+to|(?:is|are)\s+defined\s+as|includes?"
-    r"|has\s+the\s+(?:same\s+)?meaning|have\s+the\s+(?:same\s+)?meaning|denotes?"
+    rf"(?:shall{_GAP})?means?|(?:shall{_GAP})?refers?{_GAP}to|(?:is|are){_GAP}defined{_GAP}as"
+    rf"|includes?|ha(?:s|ve){_GAP}the{_GAP}(?:same{_GAP})?meaning|denotes?"
 )
 _QUOTED = rf"[{_OPEN}](?P<quoted>[^{_OPEN}{_CLOSE}\n]{{1,{LONGEST_TERM}}})[{_CLOSE}]"
 _MARKED = rf"\*{{1,3}}(?P<marked>[^*\n]{{1,{LONGEST_TERM}}})\*{{1,3}}"
 _TERM = rf"(?:{_QUOTED}|{_MARKED})"
 
 # "Goods" means … ; **goods** refers to …
-_MEANS = re.compile(rf"{_TERM}\s*,?\s+(?:{_VERBS})\b[\s,:]*(?P<text>[^\n]+(?:\n(?!\s*\n)[^\n]+)*)")
+_MEANS = re.compile(
+    rf"{_TERM}\s{{0,20}},?{_GAP}(?:{_VERBS})\b[\s,:]*(?P<text>[^\n]+(?:\n(?!\s*\n)[^\n]+)*)"
+)
 # - **Goods**: …  and  **Goods:** …
 _LABELLED = re.compile(
     rf"^[ \t]*(?:[-*+][ \t]+)?"
@@ -33,8 +36,8 @@ _LABELLED = re.compile(
 )
 # … the seller of the goods (the "Vendor") …
 _IN_BRACKETS = re.compile(
-    rf"\((?:hereinafter\s+|collectively,?\s+|each,?\s+)?(?:called\s+|referred\s+to\s+as\s+)?"
-    rf"(?:(?:the|an?)\s+)?{_QUOTED}\)"
+    rf"\((?:hereinafter{_GAP}|collectively,?{_GAP}|each,?{_GAP})?"
+    rf"(?:called{_GAP}|referred{_GAP}to{_GAP}as{_GAP})?(?:(?:the|an?){_GAP})?{_QUOTED}\)"
 )
 # under "Definitions": Goods: …  or  Goods - …
 _PLAIN = re.compile(
@@ -110,7 +113,11 @@ def _in_table(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _sentence_around(text: str, place: int) -> str:
-    start = max(text.rfind(mark, 0, place) for mark in (". ", ".\n", "\n\n", "; ")) + 1
-    sentence = _SENTENCE.match(text, start)
+    """The sentence at a place, as far as its beginning and its end are near."""
+    first = max(0, place - LONGEST_TEXT)
+    last = place + LONGEST_TEXT
+    marks = (". ", ".\n", "\n\n", "; ")
+    start = max(first, *(text.rfind(mark, first, place) + 1 for mark in marks))
+    sentence = _SENTENCE.match(text, start, last)
     end = max(place, sentence.end() if sentence else place)
-    return text[start : max(end, text.find(")", place) + 1)].strip(" .\n")
+    return text[start : max(end, text.find(")", place, last) + 1)].strip(" .\n")

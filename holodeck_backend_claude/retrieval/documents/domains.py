@@ -51,11 +51,11 @@ def _in_brackets(number: str) -> Level:
     return _level(number, "({number})", before=r"\(", after=r"\)(?=\s)")
 
 
-def _named(words: str, number: str = r"[IVXLC]+|\d+[A-Z]?|[A-Z]") -> Level:
+def _named(words: str, number: str = r"[IVXLC]{1,12}|\d{1,6}[A-Z]?|[A-Z]") -> Level:
     return _level(
         number,
         "{word} {number}",
-        before=rf"(?P<word>(?i:{words}))\s+",
+        before=rf"(?P<word>(?i:{words}))\s{{1,20}}",
         after=r"\b(?=[\s.:—–*_-]|$)",
     )
 
@@ -65,7 +65,9 @@ _UPPER = _in_brackets("[A-Z]")
 _DIGIT = _in_brackets(r"\d{1,3}[A-Z]?")
 _SMALL_ROMAN = _in_brackets(rf"(?=[ivx]){_ROMAN}")
 _DOTTED = _level(r"\d{1,3}(?:\.\d{1,3}){1,4}", after=r"\.?(?=\s+\S)")
-_APPENDIX_OR_NUMBER = _level(r"(?i:appendix)\s+[A-Z\d]+\b|\d{1,3}(?=\.?\s+[A-Z])", "{number}")
+_APPENDIX_OR_NUMBER = _level(
+    r"(?i:appendix)\s{1,20}[A-Z\d]{1,6}\b|\d{1,3}(?=\.?\s+[A-Z])", "{number}"
+)
 
 DOMAINS: dict[Domain, tuple[Level, ...]] = {
     "none": (),
@@ -75,9 +77,9 @@ DOMAINS: dict[Domain, tuple[Level, ...]] = {
         _named("Subchapter"),
         _named("Part"),
         _level(
-            r"\d+[A-Za-z]?(?:[.-]\d+)*",
+            r"\d{1,6}[A-Za-z]?(?:[.-]\d{1,6}){0,6}",
             "§ {number}",
-            before=r"(?:§+\s*|(?i:sec(?:tion|\.))\s+)",
+            before=r"(?:§{1,2}\s{0,20}|(?i:sec(?:tion|\.))\s{1,20})",
             after=r"\b",
         ),
         _LOWER,
@@ -97,10 +99,14 @@ DOMAINS: dict[Domain, tuple[Level, ...]] = {
         _UPPER,
     ),
     "academic": (_APPENDIX_OR_NUMBER, _DOTTED),
-    "technical": (_APPENDIX_OR_NUMBER, _DOTTED, _named("Step", r"\d+")),
+    "technical": (_APPENDIX_OR_NUMBER, _DOTTED, _named("Step", r"\d{1,6}")),
     "legal_contract": (
         _named("Article|Schedule|Exhibit|Annex"),
-        _level(r"\d{1,3}(?:\.\d{1,3})+", before=r"(?:(?i:section|clause)\s+|§\s*)?", after=r"\b"),
+        _level(
+            r"\d{1,3}(?:\.\d{1,3}){1,6}",
+            before=r"(?:(?i:section|clause)\s{1,20}|§\s{0,20})?",
+            after=r"\b",
+        ),
         _LOWER,
         _SMALL_ROMAN,
         _UPPER,

@@ -15,7 +15,7 @@ from typing import Literal
 
 BlockKind = Literal["text", "fence", "table"]
 
-_ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))??(?:[ \t]+#+)?[ \t]*$")
+_ATX = re.compile(r" {0,3}(#{1,6})(?=[ \t]|$)")
 _SETEXT = re.compile(r" {0,3}(=+|-+)[ \t]*$")
 _FENCE = re.compile(r"([ \t]*)(`{3,}(?=[^`]*$)|~{3,})")
 _TABLE_RULE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
@@ -24,7 +24,7 @@ _RAW_HTML = re.compile(r" {0,3}<(?:(!--)|(pre|script|style|textarea)(?=[\s>]|$))
 _GIVEN_ANCHOR = re.compile(r"[ \t]*\{#([^\s{}]+)[^{}]*\}$")
 _LINK = re.compile(r"!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])")
 _EMPHASIS = re.compile(r"(\*{1,3}|_{1,3}|`+|~~)(?=\S)(.+?)(?<=\S)\1")
-_LONGEST_TITLE = 200
+LONGEST_TITLE = 200
 _LONGEST_RAW_TITLE = 1_000
 
 
@@ -77,7 +77,13 @@ def plain_title(raw: str) -> str:
     title = _LINK.sub(r"\1", raw)
     for _ in range(3):  # marks in marks
         title = _EMPHASIS.sub(r"\2", title)
-    return " ".join(title.split())[:_LONGEST_TITLE]
+    return " ".join(title.split())[:LONGEST_TITLE]
+
+
+def _without_closing(title: str) -> str:
+    """The title of a heading without the ``#`` that may close it."""
+    bare = title.rstrip("#")
+    return bare.rstrip(" \t") if not bare or bare[-1] in " \t" else title
 
 
 def _title_and_anchor(raw: str) -> tuple[str, str]:
@@ -161,7 +167,7 @@ class _Scanner:
     def _heading(self, line: str) -> _Heading | None:
         atx = _ATX.match(line)
         if atx:
-            return len(atx[1]), line.strip(), atx[2] or ""
+            return len(atx[1]), line.strip(), _without_closing(line[atx.end() :].strip(" \t"))
         setext = _SETEXT.match(line)
         if setext and self._open and not _NO_SETEXT.match(self._open[0]):
             title, self._open = self._open, []
@@ -193,7 +199,7 @@ class _Scanner:
             return None
         end = self._at + 2
         while end < len(self._lines) and self._lines[end].strip():
-            if self._heading(self._lines[end]) or _FENCE.match(self._lines[end]):
+            if _ATX.match(self._lines[end]) or _FENCE.match(self._lines[end]):
                 break
             end += 1
         return end

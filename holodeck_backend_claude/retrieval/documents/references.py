@@ -8,17 +8,17 @@ from dataclasses import dataclass
 
 from holodeck_backend_claude.retrieval.documents.markdown import Section
 
-_NUMBER = r"(?:\d+[A-Za-z]?(?:\.\d+)*|[IVXLC]+|[A-Z])(?:\([A-Za-z\d]{1,4}\))*"
+_NUMBER = r"(?:\d{1,6}[A-Za-z]?(?:\.\d{1,6}){0,6}|[IVXLC]{1,12}|[A-Z])(?:\([A-Za-z\d]{1,4}\)){0,8}"
 _WORDS = (
     r"(?:sub)?sections?|sec\.|articles?|clauses?|chapters?|parts?"
     r"|appendix|schedule|exhibit|annex|division"
 )
 _NAMED = re.compile(
-    rf"(?<![\w.])(?P<label>(?:(?P<word>(?i:{_WORDS}))\s+|§§?\s*)(?P<number>{_NUMBER}))(?![\w(])"
+    rf"(?<![\w.])(?P<label>(?:(?P<word>(?i:{_WORDS}))\s{{1,20}}|§§?\s{{0,20}})(?P<number>{_NUMBER}))(?![\w(])"
 )
 _LINK = re.compile(r"(?<!!)\[(?P<label>[^\]\n]{1,200})\]\(#(?P<anchor>[^)\s]{1,200})\)")
 _LEADING_NUMBER = re.compile(
-    rf"(?:(?P<word>(?i:{_WORDS}))\s+|§§?\s*|s\s)?(?P<number>{_NUMBER})(?=[\s.:)—–-]|$)"
+    rf"(?:(?P<word>(?i:{_WORDS}))\s{{1,20}}|§§?\s{{0,20}}|s\s)?(?P<number>{_NUMBER})(?=[\s.:)—–-]|$)"
 )
 MOST_REFERENCES = 20
 """Of one passage."""
