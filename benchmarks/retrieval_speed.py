@@ -4,7 +4,8 @@
 
 The vectors are random, so no model is needed and none is measured.
 
-* dense: the vector search of the product beside numpy's own matrix product and argpartition.
+* dense: the vector search of the product beside numpy's own matrix product and argpartition, and
+  beside Semantic Kernel's in-memory collection with the same vectors.
 * hybrid: keyword and vector search with fusion and the texts of the results, beside dense.
 * second start: an index brought up to date over an unchanged folder, beside a walk over the same
   files that only reads and hashes them.
@@ -20,8 +21,10 @@ import random
 import statistics
 import tempfile
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -123,7 +126,37 @@ def measure_searches(made: Index, embedder: RandomEmbedder) -> None:
         rows = cache.current(db).rows
     ours, baseline = p50_ms(dense), p50_ms(lambda: numpy_search(rows, query))
     show("dense", ours, baseline, "numpy itself")
+    asyncio.run(measure_semantic_kernel(rows, query, ours))
     asyncio.run(measure_hybrid(made, embedder, ours))
+
+
+async def measure_semantic_kernel(rows: Vector, query: Vector, dense: float) -> None:
+    """Semantic Kernel's in-memory collection, on the same vectors."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # on import, about its own dependencies
+        from semantic_kernel.connectors.in_memory import InMemoryCollection
+        from semantic_kernel.data.vector import VectorStoreCollectionDefinition, VectorStoreField
+    definition = VectorStoreCollectionDefinition(
+        fields=[
+            VectorStoreField("key", name="id", type="int"),
+            VectorStoreField("vector", name="vector", type="float", dimensions=DIMENSIONS),
+        ]
+    )
+    collection: InMemoryCollection[int, dict[str, Any]] = InMemoryCollection(
+        record_type=dict, definition=definition, collection_name="passages"
+    )
+    await collection.ensure_collection_exists()
+    await collection.upsert(
+        [{"id": number, "vector": row.tolist()} for number, row in enumerate(rows)]
+    )
+    asked = query.tolist()
+    taken = []
+    for _ in range(5):
+        start = time.perf_counter()
+        found = await collection.search(vector=asked, vector_property_name="vector", top=TOP)
+        _ = [result async for result in found.results]
+        taken.append(time.perf_counter() - start)
+    show("dense", dense, statistics.median(taken) * 1e3, "Semantic Kernel in memory")
 
 
 async def measure_hybrid(made: Index, embedder: RandomEmbedder, dense: float) -> None:
