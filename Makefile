@@ -14,7 +14,7 @@ PYTEST := -m pytest -n 2 --dist loadfile
 # there too. `make test-oldest LEFT_OUT=` leaves nothing out.
 LEFT_OUT := docs planted faults/test_cancel.py faults/test_cloud_logins.py faults/test_commands.py \
 	faults/test_full_disks.py faults/test_native_servers.py faults/test_parts.py \
-	faults/test_scale.py faults/test_tools.py cli/test_chat.py cli/test_offline.py \
+	faults/test_scale.py faults/test_tools.py cli/test_chat.py cli/test_index.py cli/test_offline.py \
 	cli/test_stored_chats.py e2e/test_auth_providers.py e2e/test_event_loops.py \
 	e2e/test_memory.py e2e/test_restarted_sessions.py e2e/test_store_faults.py \
 	e2e/test_warm_clients.py retrieval/test_chunking.py retrieval/test_processes.py \
