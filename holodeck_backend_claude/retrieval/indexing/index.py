@@ -116,14 +116,10 @@ class Index:
             if damage and damage.file and self.database.has_at_its_place(damage.file):
                 await in_thread(self._set_aside, str(damage))
             try:
-                self._synced = await self._sync(anew=anew)
+                return await self._read(anew=anew)
             except DamagedIndexError as cause:
                 await in_thread(self._set_aside, str(cause))
-                self._synced = await self._sync(anew=anew)
-        report = await in_thread(self._report, self._synced)
-        if not report.chunks:
-            raise ConfigError(nothing_found(self._synced.found, self._synced.skipped))
-        return report
+                return await self._read(anew=anew)
 
     async def embed(self, *, is_wanted: Callable[[], bool] = lambda: True) -> IndexReport:
         """Make the vectors that are missing, after :meth:`read_files`.
@@ -167,9 +163,9 @@ class Index:
             self.database.path, cause, aside.name,
         )  # fmt: skip
 
-    async def _sync(self, *, anew: bool) -> SyncReport:
+    async def _read(self, *, anew: bool) -> IndexReport:
         await in_thread(self.database.open)
-        return await in_thread(
+        self._synced = synced = await in_thread(
             sync_files,
             self.database,
             self._source,
@@ -178,6 +174,10 @@ class Index:
             self._from_thread("reading"),
             anew=anew,
         )
+        report = await in_thread(self._report, synced)
+        if not report.chunks:
+            raise ConfigError(nothing_found(synced.found, synced.skipped))
+        return report
 
     def _from_thread(self, label: str) -> Callable[[int, int], None]:
         loop = asyncio.get_running_loop()
