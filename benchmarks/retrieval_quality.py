@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from holodeck_backend_claude.config import VectorstoreTool
+from holodeck_backend_claude.config import HierarchicalDocumentToolConfig, VectorstoreTool
 from holodeck_backend_claude.contract import Embedder
 from holodeck_backend_claude.retrieval import (
     ChunkSettings,
@@ -36,7 +36,7 @@ from holodeck_backend_claude.retrieval.indexing.vectorize import identity
 from holodeck_backend_claude.retrieval.ranking.fusion import fuse
 from holodeck_backend_claude.retrieval.ranking.keywords import match_expression
 from holodeck_backend_claude.retrieval.ranking.matrix import MatrixCache
-from holodeck_backend_claude.retrieval.ranking.settings import RRF_K
+from holodeck_backend_claude.retrieval.ranking.settings import MEASURED, RRF_K, RankingSettings
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 TARGETS = {"cranfield": (0.515, 0.55), "cisi": (0.38, 0.44)}  # keyword, hybrid
@@ -45,6 +45,13 @@ WHOLE = ChunkSettings(8_192, 0)
 AS_AGENTS_GET_IT = ChunkSettings(
     VectorstoreTool.model_fields["chunk_size"].default,
     VectorstoreTool.model_fields["chunk_overlap"].default,
+)
+_FIELDS = HierarchicalDocumentToolConfig.model_fields
+PUBLISHED = RankingSettings(
+    semantic_weight=_FIELDS["semantic_weight"].default,
+    keyword_weight=_FIELDS["keyword_weight"].default,
+    exact_weight=_FIELDS["exact_weight"].default,
+    rrf_k=_FIELDS["rrf_k"].default,
 )
 
 
@@ -150,9 +157,11 @@ async def _vector(embedder: Embedder | None, text: str) -> Vector:
     return await embedder.embed_query(text) if embedder else np.zeros(0, np.float32)
 
 
-async def through_search(collection: Collection, made: Index) -> dict[str, list[str]]:
+async def through_search(
+    collection: Collection, made: Index, ranking: RankingSettings = MEASURED
+) -> dict[str, list[str]]:
     """What an agent's search gives: the check that the numbers above are those of the product."""
-    searcher = Searcher(made.database, made.embedder)
+    searcher = Searcher(made.database, made.embedder, ranking)
     return {
         number: [
             result.source_path.removesuffix(".txt")
@@ -169,6 +178,7 @@ async def measure(collection: Collection, settings: ChunkSettings, *, sweep: boo
         try:
             found = await legs(collection, made)
             searched = await through_search(collection, made)
+            published = await through_search(collection, made, PUBLISHED)
         finally:
             made.database.close()
     keyword = collection.ndcg({q: leg.ranked(leg.keyword) for q, leg in found.items()})
@@ -179,6 +189,7 @@ async def measure(collection: Collection, settings: ChunkSettings, *, sweep: boo
     dense = collection.ndcg({q: leg.ranked(leg.dense) for q, leg in found.items()})
     hybrid = collection.ndcg(searched)
     print(f"  dense    {dense:.4f}\n  hybrid   {hybrid:.4f}   (k = {RRF_K:g})")
+    print(f"  hybrid   {collection.ndcg(published):.4f}   (the weights of hierarchical_document)")
     for k in (5, 10, 20, 40, 60, 100) if sweep else ():
         fused = collection.ndcg({q: leg.hybrid(k) for q, leg in found.items()})
         print(f"    k = {k:<4} {fused:.4f}")

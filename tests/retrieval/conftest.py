@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 from .lab import Lab, WordEmbedder
+from .workers import start
+
+__all__ = ["embedder", "lab", "start"]
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
-"""A process that brings an index up to date: ``worker.py BASE CALLS``.
+"""A process that brings an index up to date: ``worker.py BASE CALLS [KIND]``.
 
+The kind is ``plain``, ``law`` (numbered parts, definitions and references) or ``records``.
 So many embedding calls go through, further ones wait until standard input is closed. It tells its
 progress line by line, ``embedded N`` after each call, and ``done`` at the end.
 """
@@ -14,7 +15,21 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from holodeck_backend_claude.retrieval import ChunkSettings, Database, Index
+from holodeck_backend_claude.retrieval import (
+    ChunkSettings,
+    Database,
+    Index,
+    RecordSettings,
+    Structure,
+)
+
+KINDS = {
+    "plain": ChunkSettings(64, 0),
+    "law": ChunkSettings(
+        64, 0, structure=Structure("us_legislative", definitions=True, references=True)
+    ),
+    "records": ChunkSettings(64, 0, records=RecordSettings("id", ("text",), ("price",))),
+}
 
 
 class Embedder:
@@ -46,12 +61,12 @@ def tell(*words: object) -> None:
     sys.stdout.flush()
 
 
-async def main(base: Path, calls: int) -> None:
+async def main(base: Path, calls: int, kind: str) -> None:
     index = Index(
         Database(base / "cache" / "index.db"),
         source="docs",
         base_dir=base,
-        settings=ChunkSettings(64, 0),
+        settings=KINDS[kind],
         embedder=Embedder(calls),
         progress=tell,
     )
@@ -61,4 +76,4 @@ async def main(base: Path, calls: int) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(Path(sys.argv[1]), int(sys.argv[2])))
+    asyncio.run(main(Path(sys.argv[1]), int(sys.argv[2]), *(sys.argv[3:] or ["plain"])))

@@ -58,7 +58,8 @@ class Database:
             DamagedIndexError: The file is broken or is no index.
             RetrievalError: It cannot be opened, is of a newer version, or SQLite lacks FTS5.
         """
-        self.close()
+        if self._file is None or not (self._is_open and self.has_at_its_place(self._file)):
+            self.close()  # otherwise who works with it just now may go on
         try:
             # An existing file is not opened here: closing it again would drop the locks that
             # SQLite holds on it for this process.
