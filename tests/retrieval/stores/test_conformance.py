@@ -33,7 +33,7 @@ def on_faiss(_postgres: PostgresServer, folder: Path) -> OpenStore:
     return lambda name: FaissVectors(folder, name)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture
 def chroma() -> Iterator[str]:
     with chroma_server() as url:
         yield url

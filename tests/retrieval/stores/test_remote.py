@@ -221,7 +221,9 @@ async def test_a_collection_of_somebody_else_is_left_alone(
 async def test_two_agents_have_two_collections_by_themselves(library: Library, url: str) -> None:
     database = DatabaseConfig(provider="postgres", connection_string=url)
     async with library.opened(database), library.opened(database, agent="another"):
-        tables = in_table(url, "SELECT tablename FROM pg_tables WHERE tablename LIKE 'holodeck_%'")
+        tables = in_table(
+            url, "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
+        )
     assert len(set(tables)) == 2
 
 
