@@ -14,9 +14,8 @@ PYTEST := -m pytest -n 2 --dist loadfile
 # a version. `make test-oldest LEFT_OUT=` leaves nothing out.
 LEFT_OUT := docs planted cli/test_chat.py cli/test_index.py cli/test_offline.py cli/test_run.py \
 	cli/test_stored_chats.py e2e/test_auth_providers.py e2e/test_event_loops.py e2e/test_memory.py \
-	e2e/test_model_settings.py e2e/test_renewal.py \
-	e2e/test_restarted_sessions.py e2e/test_resumed_sessions.py e2e/test_subagents.py \
-	 e2e/test_store_faults.py \
+	e2e/test_model_settings.py e2e/test_renewal.py e2e/test_restarted_sessions.py \
+	e2e/test_resumed_sessions.py e2e/test_store_faults.py e2e/test_subagents.py \
 	e2e/test_third_party_plugin.py e2e/test_warm_clients.py faults/test_cancel.py \
 	faults/test_cloud_logins.py faults/test_commands.py faults/test_full_disks.py \
 	faults/test_native_servers.py faults/test_parts.py faults/test_program_turns.py \
