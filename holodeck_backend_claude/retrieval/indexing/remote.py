@@ -106,7 +106,7 @@ class RemoteVectors:
             return
         some = await in_thread(notes.some, _LOOKED_AT)
         if len(await self._there(some)) < len(some):
-            await notes.write(notes.forget_all)  # somebody else removed vectors: send all of them
+            await notes.write(notes.doubt_all)  # somebody else removed vectors: send all of them
 
     async def _there(self, hashes: Sequence[bytes]) -> set[UUID]:
         return await self.store.has([as_id(each) for each in hashes]) if hashes else set()
@@ -171,6 +171,11 @@ class _Notes:
                 "DELETE FROM sent WHERE store = ? AND text_hash = ?",
                 [(self._address, text_hash) for text_hash in batch],
             )
+
+    def doubt_all(self) -> None:
+        """Take everything for on its way; what is to be removed stays known."""
+        with self._database.writing() as db:
+            db.execute("UPDATE sent SET is_there = 0 WHERE store = ?", (self._address,))
 
     def forget_all(self) -> None:
         with self._database.writing() as db:

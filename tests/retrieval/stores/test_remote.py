@@ -178,6 +178,22 @@ async def test_what_somebody_else_removed_is_sent_again(
         assert (await tool.results("plums"))[0].source_path == "plums.md"
 
 
+async def test_a_document_that_went_with_vectors_of_others_leaves_none_behind(
+    library: Library, database: DatabaseConfig, url: str
+) -> None:
+    async with library.opened(database):
+        before = set(in_table(url))
+    library.write("apples", "All about quinces.")
+    async with library.opened(database):
+        [quinces] = set(in_table(url)) - before
+    in_table(url, f"DELETE FROM fruit WHERE id = '{quinces[0]}'")
+    (library.docs / "plums.md").unlink()
+    async with library.opened(database):
+        left = set(in_table(url))
+    assert quinces in left
+    assert len(left) == 2
+
+
 async def test_another_model_and_force_fill_the_collection_anew(
     library: Library, database: DatabaseConfig, url: str
 ) -> None:
