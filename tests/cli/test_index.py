@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -33,30 +32,6 @@ def library(tmp_path: Path) -> Path:
         (folder / name / "a.md").write_text(f"# A\n\nThe first of the {name}.\n")
     (folder / "agent.yaml").write_text(AGENT)
     return folder
-
-
-@pytest.fixture
-def plain_program(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
-    """Starts the command as a process of its own."""
-    started: list[subprocess.Popen[str]] = []
-
-    def start(*arguments: str | Path) -> subprocess.Popen[str]:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "holodeck_backend_claude.cli", *map(str, arguments)],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            cwd=tmp_path,
-        )
-        started.append(process)
-        return process
-
-    yield start
-    for process in started:
-        if process.poll() is None:
-            process.kill()
-        process.communicate()
 
 
 def index(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, list[Any]]:
@@ -161,9 +136,9 @@ def test_an_agent_without_an_index_is_told(
 
 
 def test_watch_follows_the_documents_until_a_signal(
-    library: Path, plain_program: Callable[..., subprocess.Popen[str]]
+    library: Path, program: Callable[..., subprocess.Popen[bytes]]
 ) -> None:
-    process = plain_program("index", library, "--tool", "docs", "--watch", "--json")
+    process = program("index", library, "--tool", "docs", "--watch", "--json")
     assert process.stdout is not None
 
     def next_line() -> dict[str, Any]:
@@ -182,6 +157,6 @@ def test_watch_follows_the_documents_until_a_signal(
     (library / "elsewhere").rename(library / "docs")
     assert next_line()["error"] is None
     process.send_signal(signal.SIGTERM)
-    assert process.wait(20) == 143
-    assert process.stderr is not None
-    assert "Traceback" not in process.stderr.read()
+    _out, err = process.communicate(timeout=20)
+    assert process.returncode == 143
+    assert b"Traceback" not in err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
 import logging
 import sys
@@ -151,10 +152,8 @@ def _line(outcome: Outcome) -> str:
             "embedded": report.embedded,
             "changed": report.changed,
             "removed": report.removed,
-            "skipped": [{"path": each.path, "cause": each.cause} for each in report.skipped],
-            "not_embedded": [
-                {"path": each.path, "cause": each.cause} for each in report.not_embedded
-            ],
+            "skipped": [dataclasses.asdict(each) for each in report.skipped],
+            "not_embedded": [dataclasses.asdict(each) for each in report.not_embedded],
         }
     return json.dumps(found)
 

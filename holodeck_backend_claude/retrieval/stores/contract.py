@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
-from uuid import UUID
+from uuid import UUID, uuid5
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,9 @@ from holodeck_backend_claude.retrieval.errors import RetrievalError
 
 MOST_AT_ONCE = 500
 """Vectors of one call at most; servers bound the size of a request."""
+
+MARK_ID = uuid5(UUID(int=0), "holodeck-backend-claude: mark")
+"""The id of the mark where a collection can hold it only as one more vector; it is of no text."""
 
 
 class StoreError(RetrievalError):

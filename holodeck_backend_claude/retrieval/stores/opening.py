@@ -16,10 +16,10 @@ from holodeck_backend_claude.retrieval.stores.contract import VectorStore
 
 
 class _Kind(NamedTuple):
-    """A kind of store: how it is made, the module it needs, and the extra that brings that."""
+    """A kind of store: how it is made, the module it needs if any, and the extra that brings it."""
 
     make: Callable[[DatabaseConfig, str, Path], VectorStore]
-    needs: str = "httpx"
+    needs: str | None = None
     extra: str = ""
 
 
@@ -41,7 +41,7 @@ def make_store(config: DatabaseConfig, *, owner: str, base_dir: Path) -> VectorS
     if config.provider == "in-memory":
         return None
     kind = _KINDS[config.provider]
-    if find_spec(kind.needs) is None:
+    if kind.needs is not None and find_spec(kind.needs) is None:
         raise ConfigError(
             f"'database.provider: {config.provider}' needs the package {kind.needs}: "
             f'pip install "holodeck-backend-claude[{kind.extra}]"'

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
-from uuid import UUID, uuid5
+from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
 
-from holodeck_backend_claude.retrieval.stores.contract import StoreError, as_lists
+from holodeck_backend_claude.retrieval.stores.contract import MARK_ID, StoreError, as_lists
 from holodeck_backend_claude.retrieval.stores.rest import RestApi
-
-_MARK = uuid5(UUID(int=0), "holodeck-backend-claude: mark")
-"""The vector that says whose the namespace is; it is none of a text."""
 
 _NUMBERS_AT_ONCE = 100_000  # a request may have 2 MB
 _IDS_AT_ONCE = 100  # they stand in the URL
@@ -37,7 +34,7 @@ class PineconeVectors:
 
     async def mark(self) -> str | None:
         """See :class:`VectorStore`."""
-        found = (await self._fetch([_MARK])).get(str(_MARK))
+        found = (await self._fetch([MARK_ID])).get(str(MARK_ID))
         if found is not None:
             return str((found.get("metadata") or {}).get("mark", ""))
         return "" if self._name in (await self._stats()).get("namespaces", {}) else None
@@ -53,7 +50,7 @@ class PineconeVectors:
             )
         await self.drop()
         anywhere = [1.0] + [0.0] * (dimensions - 1)
-        vector = {"id": str(_MARK), "values": anywhere, "metadata": {"mark": mark}}
+        vector = {"id": str(MARK_ID), "values": anywhere, "metadata": {"mark": mark}}
         await self._in("/vectors/upsert", {"vectors": [vector]})
 
     async def drop(self) -> None:
@@ -85,7 +82,7 @@ class PineconeVectors:
         [query] = as_lists([vector])
         found = await self._in("/query", {"vector": query, "topK": limit + 1})
         ids = [UUID(each["id"]) for each in found["matches"]]
-        return [each for each in ids if each != _MARK][:limit]
+        return [each for each in ids if each != MARK_ID][:limit]
 
     async def close(self) -> None:
         """See :class:`VectorStore`."""

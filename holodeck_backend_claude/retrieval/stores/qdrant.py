@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from uuid import UUID, uuid5
+from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
 
 from holodeck_backend_claude.retrieval.stores.calls import StoreCalls
-from holodeck_backend_claude.retrieval.stores.contract import as_lists
+from holodeck_backend_claude.retrieval.stores.contract import MARK_ID, as_lists
 
 if TYPE_CHECKING:
     from qdrant_client import AsyncQdrantClient
-
-_MARK = uuid5(UUID(int=0), "holodeck-backend-claude: mark")
-"""The point that says whose the collection is; it is no vector of a text."""
 
 
 class QdrantVectors:
@@ -53,7 +50,7 @@ class QdrantVectors:
             client = self._client()
             if not await client.collection_exists(self._name):
                 return None
-            found = await client.retrieve(self._name, [str(_MARK)], with_payload=True)
+            found = await client.retrieve(self._name, [str(MARK_ID)], with_payload=True)
             return str((found[0].payload or {}).get("mark", "")) if found else ""
 
         return await self._calls.run(work)
@@ -72,7 +69,7 @@ class QdrantVectors:
                 ),
             )
             anywhere = [1.0] + [0.0] * (dimensions - 1)
-            point = models.PointStruct(id=str(_MARK), vector=anywhere, payload={"mark": mark})
+            point = models.PointStruct(id=str(MARK_ID), vector=anywhere, payload={"mark": mark})
             await client.upsert(self._name, [point], wait=True)
 
         await self._calls.run(work)
@@ -117,7 +114,7 @@ class QdrantVectors:
             )
         )
         ids = [UUID(str(point.id)) for point in found.points]
-        return [number for number in ids if number != _MARK][:limit]
+        return [number for number in ids if number != MARK_ID][:limit]
 
     async def close(self) -> None:
         """See :class:`VectorStore`."""
